@@ -1,0 +1,105 @@
+// Package projections folds events into views. A view is fold(committed) plus,
+// layered over it, fold(own events not yet committed), so that a process sees
+// its own 402 at once, also while the ledger is slow or down. Nothing here
+// knows a clock, a network or a disk; views have no setters.
+package projections
+
+import "github.com/waybill/waybill/events"
+
+// Projection is a fold. Apply must be called in position order; it must not
+// keep the event. State is canonical: equal folds give equal bytes (I1).
+type Projection interface {
+	// Name is permanent; it keys snapshots.
+	Name() string
+	// Version changes when the fold's output for the same events changes.
+	Version() uint32
+	Apply(e *events.Event)
+	// AppendState appends the committed state, canonically encoded.
+	AppendState(b []byte) []byte
+	// LoadState replaces the state by one that AppendState wrote.
+	LoadState(b []byte) error
+}
+
+// Layered is a projection that decisions are made on: it also shows own events
+// that are not committed yet.
+type Layered interface {
+	Projection
+	// Pend folds an own event into the upper layer only. Its Position is zero.
+	Pend(e *events.Event)
+	// DropPending forgets the upper layer.
+	DropPending()
+}
+
+// Live drives projections through commits and own pending events. It is not
+// safe for concurrent use: the caller's one lock covers it and the decisions
+// made on its views.
+type Live struct {
+	layered []Layered
+	plain   []Projection
+	pending []events.Event
+	at      events.Position
+	own     uint64
+}
+
+// NewLive folds into all given projections; those that are Layered also see
+// pending events.
+func NewLive(all ...Projection) *Live {
+	l := &Live{}
+	for _, p := range all {
+		if lp, ok := p.(Layered); ok {
+			l.layered = append(l.layered, lp)
+		} else {
+			l.plain = append(l.plain, p)
+		}
+	}
+	return l
+}
+
+// Position is the committed position that the views stand at.
+func (l *Live) Position() events.Position { return l.at }
+
+// Own is the writer_seq of the newest own event that the views hold.
+func (l *Live) Own() uint64 { return l.own }
+
+// Pend folds an own event that has just been submitted.
+func (l *Live) Pend(e events.Event) {
+	l.pending = append(l.pending, e)
+	l.own = e.WriterSeq
+	for _, p := range l.layered {
+		p.Pend(&e)
+	}
+}
+
+// Commit folds committed events, contiguous from Position, and re-applies what
+// is still pending in order.
+func (l *Live) Commit(committed []events.Event) {
+	if len(committed) == 0 {
+		return
+	}
+	done := 0
+	for i := range committed {
+		e := &committed[i]
+		for _, p := range l.plain {
+			p.Apply(e)
+		}
+		for _, p := range l.layered {
+			p.Apply(e)
+		}
+		if done < len(l.pending) && l.pending[done].ID == e.ID {
+			done++ // a writer's events commit in its own order
+		}
+		l.at = e.Position
+	}
+	if done == 0 && len(l.pending) == 0 {
+		return
+	}
+	n := copy(l.pending, l.pending[done:])
+	clear(l.pending[n:])
+	l.pending = l.pending[:n]
+	for _, p := range l.layered {
+		p.DropPending()
+		for i := range l.pending {
+			p.Pend(&l.pending[i])
+		}
+	}
+}

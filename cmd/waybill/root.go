@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// std is what a command has of the world: streams, environment and clock, so
+// that every command runs in a test as it runs in a shell.
+type std struct {
+	in       io.Reader
+	out, err io.Writer
+	env      map[string]string
+	now      func() time.Time
+	json     bool   // --json
+	config   string // --config, "" when it was not given
+}
+
+// command is one subcommand. Its flags are fields of its struct.
+type command interface {
+	// cobra describes the command and binds its flags; RunE is set by root.
+	cobra() *cobra.Command
+	// Run does it. Errors are mapped to exit codes by exitCode.
+	Run(ctx context.Context, s *std, args []string) error
+}
+
+// commands is the one list of all subcommands, in the order of `waybill help`.
+func commands() []command {
+	return []command{
+		&versionCommand{},
+	}
+}
+
+// run is main with its world as arguments; it returns the exit code.
+func run(ctx context.Context, args, env []string, in io.Reader, out, errw io.Writer) int {
+	s := &std{in: in, out: out, err: errw, env: environment(env), now: time.Now}
+	root := newRoot(s)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err != nil && !errors.Is(err, errQuiet) {
+		fmt.Fprintln(errw, "waybill:", err)
+	}
+	return exitCode(err)
+}
+
+func newRoot(s *std) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "waybill",
+		Short:         "An LLM gateway whose memory is a ledger",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          usageArgs(cobra.NoArgs),
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	root.PersistentFlags().BoolVar(&s.json, "json", false, "print one JSON object, or one array for lists")
+	root.PersistentFlags().StringVar(&s.config, "config", "", "config file (default $WAYBILL_CONFIG, else waybill.yaml if it exists)")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError(err) })
+	root.CompletionOptions.HiddenDefaultCmd = true
+	for _, cmd := range commands() {
+		root.AddCommand(bind(cmd, s))
+	}
+	return root
+}
+
+// bind makes a cobra command of ours, or of a group of ours.
+func bind(cmd command, s *std) *cobra.Command {
+	c := cmd.cobra()
+	c.Args = usageArgs(c.Args)
+	c.RunE = func(c *cobra.Command, args []string) error { return cmd.Run(c.Context(), s, args) }
+	if g, ok := cmd.(interface{ commands() []command }); ok {
+		for _, sub := range g.commands() {
+			c.AddCommand(bind(sub, s))
+		}
+	}
+	return c
+}
+
+// usageArgs makes a wrong number of arguments a usage error.
+func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if check == nil {
+			check = cobra.ArbitraryArgs
+		}
+		if err := check(c, args); err != nil {
+			return usageError(err)
+		}
+		return nil
+	}
+}
+
+func environment(env []string) map[string]string {
+	m := make(map[string]string, len(env))
+	for _, kv := range env {
+		if k, v, ok := strings.Cut(kv, "="); ok {
+			m[k] = v
+		}
+	}
+	return m
+}

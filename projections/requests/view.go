@@ -1,0 +1,251 @@
+// Package requests folds events into one row per request: who asked for what,
+// which accounts were tried, skipped and served, and what the client got. It
+// holds what is open and the newest that ended; older ones are in the ledger.
+// It also knows which attempts are open, for whoever closes what a crash left.
+// It judges nothing.
+package requests
+
+import (
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/waybill/waybill/events"
+)
+
+// Keep is how many ended requests a live view holds.
+const Keep = 4096
+
+// idleLimit is how long a request may stand between two attempts, by the times
+// of events, before it counts as left by its client: it waits at most
+// trial_wait there, so only a client that left or a crash takes longer.
+const idleLimit = 10 * time.Minute
+
+// listsKept bounds the remembered lists of more than 16 candidates.
+const listsKept = 256
+
+// View is the requests projection. It is not safe for concurrent use.
+type View struct {
+	keep  int
+	query *Query // ended rows that do not match are dropped at once; nil keeps all
+	at    events.Position
+
+	rows    map[uuid.UUID]*Row
+	ended   []*Row // ring in order of ending, `next` is the oldest once full
+	next    int
+	dropped events.Position // highest First of a row that was dropped
+	trouble uuid.UUID       // the last refused or failed one
+	idle    []idleSince     // candidates for idleLimit, by position
+	spare   []*Row
+
+	names  []string
+	byName map[string]uint32
+	lists  []listed
+}
+
+type idleSince struct {
+	row  *Row
+	last events.Position
+}
+
+type listed struct {
+	At      events.Position
+	Skipped []uint32
+}
+
+// New is an empty view that holds the newest keep ended requests.
+func New(keep int) *View {
+	return &View{keep: max(keep, 1), rows: map[uuid.UUID]*Row{}, byName: map[string]uint32{}}
+}
+
+// NewFiltered is a view for one question over a whole ledger: of the ended
+// requests it holds the newest keep that match.
+func NewFiltered(keep int, q Query) *View {
+	v := New(keep)
+	v.query = &q
+	return v
+}
+
+// Name implements projections.Projection.
+func (v *View) Name() string { return "requests" }
+
+// Version implements projections.Projection.
+func (v *View) Version() uint32 { return 1 }
+
+// Position is the last one folded.
+func (v *View) Position() events.Position { return v.at }
+
+// Account is an account's id by its roster number, "" for none.
+func (v *View) Account(no uint32) string {
+	if no == 0 || int(no) > len(v.names) {
+		return ""
+	}
+	return v.names[no-1]
+}
+
+// Apply folds a committed event.
+func (v *View) Apply(e *events.Event) {
+	v.at = e.Position
+	v.expire(e.ObservedAt)
+	switch p := e.Data.(type) {
+	case *events.AccountEnrolled:
+		v.enrol(e.Account)
+	case *events.CandidatesListed:
+		v.list(e.Position, p.Verdicts)
+	case *events.AttemptRouted:
+		v.routed(e, p)
+	case *events.RequestRefused:
+		v.refused(e, p)
+	case *events.AttemptSucceeded:
+		v.succeeded(e, p)
+	default:
+		if f, ok := events.FailureOf(e.Data); ok {
+			v.failed(e, f)
+		}
+	}
+}
+
+func (v *View) enrol(id string) {
+	if v.byName[id] == 0 {
+		v.names = append(v.names, id)
+		v.byName[id] = uint32(len(v.names))
+	}
+}
+
+// list remembers whom a stored list keeps out.
+func (v *View) list(at events.Position, verdicts []events.Verdict) {
+	if len(v.lists) == listsKept {
+		v.lists = slices.Delete(v.lists, 0, 1)
+	}
+	l := listed{At: at}
+	for i := range verdicts {
+		if keptOut(verdicts[i].Reason) {
+			l.Skipped = append(l.Skipped, verdicts[i].Account)
+		}
+	}
+	v.lists = append(v.lists, l)
+}
+
+// keptOut says whether a reason is a skip: an account that this request has
+// tried before is not kept out, it has had its turn.
+func keptOut(r events.Reason) bool {
+	return r != events.ReasonNone && r != events.ReasonAlreadyTried
+}
+
+func (v *View) skips(r *Row, verdicts []events.Verdict, at events.Position) {
+	for i := range verdicts {
+		if keptOut(verdicts[i].Reason) {
+			r.skip(verdicts[i].Account)
+		}
+	}
+	if at == 0 {
+		return
+	}
+	if i, ok := slices.BinarySearchFunc(v.lists, at, func(l listed, at events.Position) int { return int(l.At) - int(at) }); ok {
+		for _, no := range v.lists[i].Skipped {
+			r.skip(no)
+		}
+	}
+}
+
+// row is the request's row, a new one for its first event.
+func (v *View) row(e *events.Event, s *events.Stamp) *Row {
+	r := v.rows[e.Request]
+	if r == nil {
+		r = v.blank()
+		r.ID, r.Writer, r.Started, r.First = e.Request, e.Writer, s.DecidedAt, e.Position
+		r.Client, r.Dialect, r.Asked, r.Session = s.Client, s.Dialect, s.Asked, s.Session
+		v.rows[e.Request] = r
+	}
+	r.Last = e.Position
+	r.Decisions = append(r.Decisions, e.Position)
+	return r
+}
+
+func (v *View) blank() *Row {
+	n := len(v.spare)
+	if n == 0 {
+		return &Row{}
+	}
+	r := v.spare[n-1]
+	v.spare = v.spare[:n-1]
+	return r
+}
+
+func (v *View) routed(e *events.Event, p *events.AttemptRouted) {
+	r := v.row(e, &p.Stamp)
+	r.Tried = append(r.Tried, p.Chosen)
+	v.skips(r, p.Skipped, p.Listed)
+	r.idle = 0
+	r.open = &OpenAttempt{Header: e.Header, Position: e.Position, DecidedAt: p.Stamp.DecidedAt, Chosen: p.Chosen, Trial: copyTrial(p.Trial)}
+}
+
+func (v *View) refused(e *events.Event, p *events.RequestRefused) {
+	r := v.row(e, &p.Stamp)
+	v.skips(r, p.Verdicts, p.Listed)
+	r.Status, r.Code = p.Status, p.Code
+	v.end(r, e.ObservedAt, Refused)
+}
+
+func (v *View) succeeded(e *events.Event, p *events.AttemptSucceeded) {
+	r := v.answered(e)
+	if r == nil {
+		return
+	}
+	r.Served, r.Status, r.Code, r.Class = v.byName[e.Account], p.Answer.Status, "", events.ClassSuccess
+	v.end(r, e.ObservedAt, Served)
+}
+
+func (v *View) failed(e *events.Event, f *events.Failure) {
+	r := v.answered(e)
+	if r == nil {
+		return
+	}
+	r.Class = f.Class
+	switch {
+	case f.Followed == events.FollowedFailover:
+		v.rest(r, e)
+	case f.Reply != nil:
+		r.Status, r.Code = f.Reply.Status, f.Reply.Code
+		v.skips(r, f.Reply.Left, f.Reply.Listed)
+		v.end(r, e.ObservedAt, Failed)
+	case f.Class == events.ClassClientAborted:
+		r.Status = reached(f)
+		v.end(r, e.ObservedAt, Aborted)
+	default:
+		r.Status = reached(f)
+		v.end(r, e.ObservedAt, Failed)
+	}
+}
+
+// copyTrial: a projection must not keep what it was given.
+func copyTrial(t *events.Trial) *events.Trial {
+	if t == nil {
+		return nil
+	}
+	return &events.Trial{Cells: slices.Clone(t.Cells), Step: t.Step, Lease: t.Lease}
+}
+
+// reached is the status that a client saw of an answer which then broke off.
+func reached(f *events.Failure) uint32 {
+	if f.Committed {
+		return f.Answer.Status
+	}
+	return 0
+}
+
+// answered closes the open attempt that an outcome is of. An outcome of a
+// request that was served already changes nothing: a process that came back may
+// append what another had to call lost.
+func (v *View) answered(e *events.Event) *Row {
+	r := v.rows[e.Request]
+	if r == nil || r.Outcome == Served {
+		return nil
+	}
+	if r.open != nil && r.open.Attempt == e.Attempt {
+		r.open = nil
+	}
+	r.Last = e.Position
+	return r
+}

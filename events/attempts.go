@@ -71,6 +71,10 @@ type Stamp struct {
 	Cursor    uint64        // round_robin
 	Waited    time.Duration // for a pin or a trial, so far
 	Last      bool          // the last attempt that max_attempts allows
+	Tested    bool          // an earlier attempt of this request was a trial (R4: at most one)
+	Avoid     []string      // endpoints that an answer of this request ruled out for it
+	Offline   bool          // the ledger cannot be reached: nothing can be claimed (R4)
+	Unclaimed Time          // this process's newest unclaimed dispatch while offline, 0 when none
 }
 
 func (p *Stamp) fields(c *coder) {
@@ -89,6 +93,10 @@ func (p *Stamp) fields(c *coder) {
 	c.uint64(13, "cursor", &p.Cursor)
 	c.duration(14, "waited", &p.Waited)
 	c.bool(15, "last", &p.Last)
+	c.bool(16, "tested", &p.Tested)
+	c.strings(17, "avoid", &p.Avoid)
+	c.bool(18, "offline", &p.Offline)
+	c.time(19, "unclaimed", &p.Unclaimed)
 }
 
 // AttemptRouted is a decision to dispatch. The envelope holds the chosen
@@ -101,9 +109,10 @@ type AttemptRouted struct {
 	Strategy  Strategy
 	Weight    int64
 	Trial     *Trial
-	LastPath  bool // R16: tried early because nothing else is left
-	Unclaimed bool // R4: tried while the ledger cannot be reached
-	Pinned    bool // chosen because the session is pinned there
+	LastPath  bool   // R16: tried early because nothing else is left
+	Unclaimed bool   // R4: tried while the ledger cannot be reached
+	Pinned    bool   // chosen because the session is pinned there
+	Route     Digest // set of accounts that the asked model resolves to, where the request has a session: its pin slides
 }
 
 func (*AttemptRouted) Kind() Kind { return KindAttemptRouted }
@@ -119,6 +128,7 @@ func (p *AttemptRouted) fields(c *coder) {
 	c.bool(8, "last_path", &p.LastPath)
 	c.bool(9, "unclaimed", &p.Unclaimed)
 	c.bool(10, "pinned", &p.Pinned)
+	c.digest(11, "route", &p.Route)
 }
 
 // Usage is what an answer says that it cost; absent is not zero. Input always

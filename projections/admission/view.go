@@ -9,6 +9,8 @@ type View struct {
 	byID   map[string]uint32
 	doc    *events.Document
 	digest events.Digest
+
+	generation uint64
 }
 
 // New is an empty view.
@@ -25,6 +27,7 @@ func (v *View) Version() uint32 { return 1 }
 
 // Apply folds a committed event.
 func (v *View) Apply(e *events.Event) {
+	v.generation++
 	switch p := e.Data.(type) {
 	case *events.AccountEnrolled:
 		v.enrol(e, p.Settings)
@@ -50,10 +53,10 @@ func (v *View) enrol(e *events.Event, s events.Settings) {
 }
 
 // Pend folds an own event that is not committed.
-func (v *View) Pend(*events.Event) {}
+func (v *View) Pend(*events.Event) { v.generation++ }
 
 // DropPending forgets the pending layer.
-func (v *View) DropPending() {}
+func (v *View) DropPending() { v.generation++ }
 
 // AppendState implements projections.Projection.
 func (v *View) AppendState(b []byte) []byte { return b }

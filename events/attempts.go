@@ -105,7 +105,7 @@ type AttemptRouted struct {
 	Stamp     Stamp
 	Chosen    uint32    // roster number
 	Skipped   []Verdict // candidates of the tiers looked at that were not chosen, in order; admitted ones included
-	Listed    Position  // candidates.listed with the same, when there are more than 16
+	Listed    Ref       // candidates.listed that holds all candidates, the chosen one included, when more than 16 were not chosen
 	Strategy  Strategy
 	Weight    int64
 	Trial     *Trial
@@ -121,7 +121,7 @@ func (p *AttemptRouted) fields(c *coder) {
 	inline(c, 1, "stamp", &p.Stamp)
 	c.uint32(2, "chosen", &p.Chosen)
 	repeated(c, 3, "skipped", &p.Skipped)
-	c.position(4, "listed", &p.Listed)
+	c.ref(4, "listed", &p.Listed)
 	enum(c, 5, "strategy", &p.Strategy, strategyNames)
 	c.int64(6, "weight", &p.Weight)
 	message(c, 7, "trial", &p.Trial)
@@ -212,7 +212,7 @@ type Reply struct {
 	RetryAfter  int64  // seconds, 0 when the header is absent
 	RetrySource string // account whose instant it is, by id
 	Left        []Verdict
-	Listed      Position
+	Listed      Ref // candidates.listed with the same, when there are more than 16
 }
 
 func (p *Reply) fields(c *coder) {
@@ -221,7 +221,7 @@ func (p *Reply) fields(c *coder) {
 	c.int64(3, "retry_after", &p.RetryAfter)
 	c.string(4, "retry_source", &p.RetrySource)
 	repeated(c, 5, "left", &p.Left)
-	c.position(6, "listed", &p.Listed)
+	c.ref(6, "listed", &p.Listed)
 }
 
 // Failure is an outcome that is not a success.
@@ -316,7 +316,7 @@ type RequestRefused struct {
 	RetrySource string // account whose instant it is, by id
 	Earliest    Time   // earliest `until` over the candidates, for people
 	Verdicts    []Verdict
-	Listed      Position
+	Listed      Ref // candidates.listed with the same, when there are more than 16
 }
 
 func (*RequestRefused) Kind() Kind { return KindRequestRefused }
@@ -329,11 +329,13 @@ func (p *RequestRefused) fields(c *coder) {
 	c.string(5, "retry_source", &p.RetrySource)
 	c.time(6, "earliest", &p.Earliest)
 	repeated(c, 7, "verdicts", &p.Verdicts)
-	c.position(8, "listed", &p.Listed)
+	c.ref(8, "listed", &p.Listed)
 }
 
-// CandidatesListed is a list of more than 16 verdicts, stored once and referred
-// to by position from then on.
+// CandidatesListed is a list of more than 16 verdicts, stored once. It is
+// referred to by its position, or, while it is pending, by minus the writer's
+// own number of it: then it lies between the view's position and the event
+// that refers to it.
 type CandidatesListed struct{ Verdicts []Verdict }
 
 func (*CandidatesListed) Kind() Kind { return KindCandidatesListed }

@@ -2,30 +2,44 @@
 // holds the live views under one short lock, gives every own event its
 // sequence number, submits it to the ledger and folds it, all in one order. It
 // knows no HTTP.
+//
+// The order is the point: the number that an event gets, its place in the
+// ledger's queue and its place in the overlay are taken under the same lock.
+// So a writer's events commit in the order of their numbers, and a durable
+// decision implies that the pending events it saw are durable too.
 package engine
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"sync"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/projections"
 	"github.com/waybill/waybill/projections/admission"
+	"github.com/waybill/waybill/projections/pins"
 	"github.com/waybill/waybill/projections/routing"
 )
 
 // ErrLedger: the decision cannot be recorded now (503 ledger_unavailable).
 var ErrLedger = errors.New("decision cannot be recorded")
 
-// Enrolment is one configured account, without its credential.
-type Enrolment struct {
-	ID       string
-	Epoch    events.Epoch
-	Settings events.Settings
-}
+const (
+	// maxUnsettled bounds the own events that are submitted and not yet
+	// committed: beyond it no decision is made. Outcomes may still go above it,
+	// at most three for each decision, so the ledger's queue must hold four
+	// times as many.
+	maxUnsettled = 8192
+	// maxStall is how long the oldest unsettled event may be under way before
+	// decisions are refused instead of queued.
+	maxStall = 5 * time.Second
+)
 
 // Options open an engine.
 type Options struct {
@@ -35,87 +49,178 @@ type Options struct {
 	Relaxed  bool // durability: relaxed
 	Version  string
 	Config   events.Digest
-	Now      func() events.Time // corrected wall clock; tests give their own
+	Now      func() events.Time       // tests give their own; nil: a corrected wall clock (R19)
+	Also     []projections.Projection // folded with the views, read under View's lock
+	Observe  func(append time.Duration)
 	Logger   *slog.Logger
+	Strict   bool // misuse panics (tests)
 }
 
 // Engine decides and records. Safe for concurrent use.
-type Engine struct{}
+type Engine struct {
+	log     *ledger.Log
+	relaxed bool
+	strict  bool
+	logger  *slog.Logger
+	observe func(time.Duration)
+	clock   *Clock // nil when the caller gave its own
+	nowFunc func() events.Time
+	writer  uuid.UUID
+	ids     *IDs
+
+	stop     context.CancelFunc
+	followed chan struct{} // closed when following has ended
+
+	mu       sync.Mutex
+	live     *projections.Live
+	view     routing.View
+	seq      uint64      // newest own number given
+	settled  uint64      // newest own number committed and folded
+	oldest   events.Time // when the oldest unsettled own event was submitted
+	inFlight []int64     // by roster number
+	load     func(uint32) int64
+	cursors  cursors
+	lists    lists
+	changed  chan struct{} // closed at the next change; nil while nobody waits
+	adopted  bool          // some document was ever adopted: the default one stands in no event
+	fault    error         // why following stands still, nil when it does not
+}
 
 // Open folds the ledger from zero, closes what a crash left open (class
 // lost), appends gateway.started, and enrols, changes and retires accounts and
 // adopts the document where they differ from what the ledger holds.
-func Open(ctx context.Context, o Options) (*Engine, error) { return &Engine{}, nil }
-
-// Ask is one request's wish for an attempt.
-type Ask struct {
-	Request  uuid.UUID
-	Attempt  uint32 // from 1
-	Client   string
-	Dialect  events.Dialect
-	Model    string // as the client named it
-	Session  events.Digest
-	Tie      uint32
-	Tried    []uint32 // accounts of earlier attempts, by roster number
-	Last     bool     // max_attempts or max_elapsed allows no further one
-	Answered bool     // an earlier attempt got an answer: a refusal is advice, not an event
+func Open(ctx context.Context, o Options) (*Engine, error) {
+	e := newEngine(o)
+	left, err := e.foldAll(ctx)
+	if err != nil {
+		return nil, err
+	}
+	following, stop := context.WithCancel(context.WithoutCancel(ctx))
+	e.stop = stop
+	go e.follow(following)
+	if err := e.start(ctx, o, left); err != nil {
+		return nil, errors.Join(err, e.Close(ctx))
+	}
+	return e, nil
 }
 
-// Attempt is a recorded decision to dispatch. Exactly one of Succeeded and
-// Failed must be called; both release the account's in-flight count and record
-// behind the reply. A second call is a bug and panics in tests.
-type Attempt struct {
-	Account  *admission.Account
-	Model    string // as sent
-	Decision routing.Decision
-	Stamp    events.Stamp
-	Policy   *events.Policy
+func newEngine(o Options) *Engine {
+	v := routing.View{Admission: admission.New(), Pins: pins.New()}
+	e := &Engine{
+		log: o.Log, relaxed: o.Relaxed, strict: o.Strict, logger: o.Logger, observe: o.Observe,
+		nowFunc: o.Now, ids: NewIDs(), view: v, followed: make(chan struct{}),
+		live: projections.NewLive(append([]projections.Projection{v.Admission, v.Pins}, o.Also...)...),
+	}
+	if e.logger == nil {
+		e.logger = slog.New(slog.DiscardHandler)
+	}
+	if e.nowFunc == nil {
+		e.clock = NewClock()
+		e.nowFunc = e.clock.Now
+	}
+	e.writer = e.ids.Next(e.nowFunc())
+	e.load = func(account uint32) int64 { return e.inFlight[account-1] }
+	return e
 }
 
-// Decide blocks until there is an attempt or a refusal. It claims trials
-// durably before it returns, and waits for a trial in flight (trial_wait). The
-// context is the client's: when it ends, so does the wait.
-func (e *Engine) Decide(ctx context.Context, ask Ask) (*Attempt, *Refusal, error) {
-	return nil, nil, ErrLedger
+// foldAll folds from zero and returns what former writers left open.
+func (e *Engine) foldAll(ctx context.Context) (*open, error) {
+	left := newOpen()
+	batch := make([]events.Event, 1)
+	err := e.log.Each(ctx, 0, ledger.Filter{}, func(ev *events.Event) error {
+		batch[0] = *ev
+		left.apply(ev)
+		e.adopted = e.adopted || ev.Data.Kind() == events.KindPolicyAdopted
+		e.live.Commit(batch)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("fold ledger: %w", err)
+	}
+	return left, nil
 }
 
-// Refusal is a recorded refusal, or advice when Ask.Answered.
-type Refusal struct {
-	routing.Refusal
-	Candidates []routing.Candidate
-	Stamp      events.Stamp
+// start records the new writer, what the former ones left, and the
+// configuration, and returns when all of it is durable.
+func (e *Engine) start(ctx context.Context, o Options, left *open) error {
+	e.mu.Lock()
+	drafts := []events.Draft{{Data: &events.GatewayStarted{Version: o.Version, ConfigDigest: o.Config, Folded: e.live.Position()}}}
+	drafts = append(drafts, left.close(e.nowFunc())...)
+	t, err := e.record(ledger.Awaited, drafts...)
+	e.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if n := len(drafts) - 1; n > 0 {
+		e.logger.Info("closed what the last run left open", "events", n)
+	}
+	if err := e.settledTicket(ctx, t, "record start"); err != nil {
+		return err
+	}
+	_, err = e.Adopt(ctx, o.Accounts, o.Document)
+	return err
 }
 
-// Durable waits until the refusal may be sent.
-func (r *Refusal) Durable(ctx context.Context) error { return nil }
+// Now is the engine's corrected wall clock: what every event time is made of.
+func (e *Engine) Now() events.Time { return e.nowFunc() }
 
-// Durable waits until the decision may be answered: the output commit. With
-// relaxed durability it returns at once.
-func (a *Attempt) Durable(ctx context.Context) error { return nil }
+// NewID is a fresh UUIDv7, for requests.
+func (e *Engine) NewID() uuid.UUID { return e.ids.Next(e.nowFunc()) }
 
-// Passed records that the first meaningful frame came: it ends the slot of a
-// trial (R4). A no-op when the attempt is no trial.
-func (a *Attempt) Passed(at events.Time) {}
-
-// Succeeded records a protocol-level terminal success, and the pin it calls for.
-func (a *Attempt) Succeeded(answer events.Answer, terminal string) {}
-
-// Failed records any other outcome. The engine fills Step and Passed. left is
-// what a returned answer says of the candidates (R17), from Decide's refusal.
-func (a *Attempt) Failed(f events.Failure) {}
-
-// Append records events that are no decision (readings, operator actions) and
-// returns when they are durable and folded.
-func (e *Engine) Append(ctx context.Context, drafts ...events.Draft) ([]events.Event, error) {
-	return nil, ErrLedger
-}
+// Writer is this process's id in the ledger.
+func (e *Engine) Writer() uuid.UUID { return e.writer }
 
 // View runs fn on the live views under the engine's lock; fn must be short and
 // must not keep what it is given.
-func (e *Engine) View(fn func(v routing.View, at events.Position, now events.Time)) {}
+func (e *Engine) View(fn func(v routing.View, at events.Position, now events.Time)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	fn(e.view, e.live.Position(), e.nowFunc())
+}
 
-// InFlight is an account's requests in flight.
-func (e *Engine) InFlight(account uint32) int64 { return 0 }
+// InFlight is an account's requests in flight, by roster number.
+func (e *Engine) InFlight(account uint32) int64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if account == 0 || int(account) > len(e.inFlight) {
+		return 0
+	}
+	return e.inFlight[account-1]
+}
 
-// Close stops following and waits for what was submitted.
-func (e *Engine) Close(ctx context.Context) error { return nil }
+// Append records events that are no decision (readings, operator actions) and
+// returns when they are durable and folded. Times in the future and absent
+// ones become now; an absent epoch becomes the account's.
+func (e *Engine) Append(ctx context.Context, drafts ...events.Draft) ([]events.Event, error) {
+	e.mu.Lock()
+	for i := range drafts {
+		if a := e.view.Admission.Account(drafts[i].Account); a != nil && drafts[i].Epoch == 0 {
+			drafts[i].Epoch = a.Epoch
+		}
+	}
+	t, err := e.record(ledger.Awaited, drafts...)
+	e.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	evs, err := t.Wait(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("append: %w", err)
+	}
+	if len(evs) > 0 {
+		err = e.foldedTo(ctx, evs[len(evs)-1].Position)
+	}
+	return evs, err
+}
+
+// Close stops following. What was submitted is the log's to finish: close the
+// log afterwards.
+func (e *Engine) Close(ctx context.Context) error {
+	e.stop()
+	select {
+	case <-e.followed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

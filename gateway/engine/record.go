@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/ledger"
+)
+
+// record gives drafts their ids and numbers, submits them and folds them into
+// the overlay, in one order. e.mu is held. A submission that the ledger's
+// queue refuses leaves no trace: neither a number nor a fold.
+func (e *Engine) record(u ledger.Urgency, drafts ...events.Draft) (*ledger.Ticket, error) {
+	now := e.nowFunc()
+	for i := range drafts {
+		d := &drafts[i]
+		d.ID, d.Writer, d.WriterSeq = e.ids.Next(now), e.writer, e.seq+uint64(i)+1
+		d.ObservedAt = clamp(d.ObservedAt, now)
+	}
+	t := e.log.Submit(u, drafts...)
+	if err := refused(t); err != nil {
+		e.lists = lists{} // one may stand there that was not stored
+		return nil, fmt.Errorf("%w: %w", ErrLedger, err)
+	}
+	if e.seq == e.settled {
+		e.oldest = now
+	}
+	e.seq += uint64(len(drafts))
+	for i := range drafts {
+		e.live.Pend(drafts[i].Pending())
+	}
+	e.growInFlight()
+	e.wake()
+	return t, nil
+}
+
+// refused is the error of a ticket that failed at once.
+func refused(t *ledger.Ticket) error {
+	select {
+	case <-t.Done():
+		_, err := t.Wait(context.Background())
+		return err
+	default:
+		return nil
+	}
+}
+
+// clamp keeps an event time out of the future (R19); absent means now.
+func clamp(t, now events.Time) events.Time {
+	if t == 0 || t > now {
+		return now
+	}
+	return t
+}
+
+// clampPresent is clamp for a time that may be absent.
+func clampPresent(t, now events.Time) events.Time { return min(t, now) }
+
+// growInFlight keeps one counter for each roster number.
+func (e *Engine) growInFlight() {
+	for n := len(e.view.Admission.Roster()); len(e.inFlight) < n; {
+		e.inFlight = append(e.inFlight, 0)
+	}
+}
+
+// ready says why no decision can be recorded now, nil when one can. e.mu is held.
+func (e *Engine) ready(now events.Time) error {
+	switch unsettled := e.seq - e.settled; {
+	case e.fault != nil:
+		return fmt.Errorf("%w: %w", ErrLedger, e.fault)
+	case unsettled > maxUnsettled:
+		return fmt.Errorf("%w: %d events wait for the ledger", ErrLedger, unsettled)
+	case unsettled > 0 && now.Sub(e.oldest) > maxStall:
+		return fmt.Errorf("%w: the ledger has not answered for %s", ErrLedger, maxStall)
+	}
+	return nil
+}
+
+// Ready says why the engine should get no traffic: it cannot record, or its
+// clock is too far from the ledger's.
+func (e *Engine) Ready() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.ready(e.nowFunc()); err != nil {
+		return err
+	}
+	if e.clock != nil {
+		return e.clock.Check()
+	}
+	return nil
+}
+
+// Unsettled counts own events that are submitted and not yet folded as committed.
+func (e *Engine) Unsettled() uint64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.seq - e.settled
+}

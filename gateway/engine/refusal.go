@@ -1,0 +1,44 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/projections/routing"
+)
+
+// Refusal is a recorded refusal, or advice when Ask.Answered.
+type Refusal struct {
+	routing.Refusal
+	Candidates []routing.Candidate
+	Stamp      events.Stamp
+
+	engine *Engine
+	ticket *ledger.Ticket // nil when it is advice
+}
+
+// Durable waits until the refusal may be sent.
+func (r *Refusal) Durable(ctx context.Context) error { return r.engine.durable(ctx, r.ticket) }
+
+// Left is what a returned answer's Reply says of the candidates.
+func (r *Refusal) Left() []events.Verdict { return verdicts(r.Candidates) }
+
+// refuse records a refusal, unless an earlier attempt got an answer: then that
+// answer is the client's and the refusal only says what is left (R17).
+func (e *Engine) refuse(w *walk, s events.Stamp, d *routing.Decision) (*Refusal, error) {
+	r := &Refusal{Refusal: d.Refusal, Candidates: d.Candidates, Stamp: s, engine: e}
+	if w.ask.Answered {
+		return r, nil
+	}
+	refused := d.Refused(&r.Stamp)
+	var drafts []events.Draft
+	if len(refused.Verdicts) > maxInline {
+		drafts, refused.Listed = e.list(drafts, w, refused.Verdicts)
+		refused.Verdicts = nil
+	}
+	h := events.Header{Request: w.ask.Request, Attempt: w.ask.Attempt}
+	t, err := e.record(e.decisionUrgency(), append(drafts, events.Draft{Header: h, Data: refused})...)
+	r.ticket = t
+	return r, err
+}

@@ -25,6 +25,8 @@ type Ask struct {
 	Model    string // as the client named it
 	Session  events.Digest
 	Tie      uint32
+	Tested   bool     // an earlier attempt of this request was a trial
+	Avoid    []string // endpoints that an answer of this request ruled out for it
 	Tried    []uint32 // accounts of earlier attempts, by roster number
 	Last     bool     // max_attempts or max_elapsed allows no further one
 	Answered bool     // an earlier attempt got an answer: a refusal is advice, not an event
@@ -110,6 +112,7 @@ func (e *Engine) choose(w *walk, now events.Time) (events.Stamp, routing.Decisio
 		DecidedAt: now, View: e.live.Position(), Pending: e.live.Own(),
 		Client: w.ask.Client, Dialect: w.ask.Dialect, Asked: w.ask.Model, Session: w.ask.Session,
 		Tie: w.ask.Tie, Tried: w.ask.Tried, Cursor: e.cursors.get(w.ask.Model), Waited: w.waited, Last: w.ask.Last,
+		Tested: w.ask.Tested, Avoid: w.ask.Avoid,
 	}
 	d := routing.Decide(e.view, w.ask.Request, w.ask.Attempt, &s, e.load)
 	return s, d

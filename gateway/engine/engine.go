@@ -24,6 +24,7 @@ import (
 	"github.com/waybill/waybill/projections"
 	"github.com/waybill/waybill/projections/admission"
 	"github.com/waybill/waybill/projections/pins"
+	"github.com/waybill/waybill/projections/requests"
 	"github.com/waybill/waybill/projections/routing"
 )
 
@@ -49,8 +50,7 @@ type Options struct {
 	Relaxed  bool // durability: relaxed
 	Version  string
 	Config   events.Digest
-	Now      func() events.Time       // tests give their own; nil: a corrected wall clock (R19)
-	Also     []projections.Projection // folded with the views, read under View's lock
+	Now      func() events.Time // tests give their own; nil: a corrected wall clock (R19)
 	Observe  func(append time.Duration)
 	Logger   *slog.Logger
 	Strict   bool // misuse panics (tests)
@@ -74,6 +74,7 @@ type Engine struct {
 	mu       sync.Mutex
 	live     *projections.Live
 	view     routing.View
+	requests *requests.View
 	seq      uint64      // newest own number given
 	settled  uint64      // newest own number committed and folded
 	oldest   events.Time // when the oldest unsettled own event was submitted
@@ -106,10 +107,11 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 
 func newEngine(o Options) *Engine {
 	v := routing.View{Admission: admission.New(), Pins: pins.New()}
+	rows := requests.New(requests.Keep)
 	e := &Engine{
 		log: o.Log, relaxed: o.Relaxed, strict: o.Strict, logger: o.Logger, observe: o.Observe,
-		nowFunc: o.Now, ids: NewIDs(), view: v, followed: make(chan struct{}),
-		live: projections.NewLive(append([]projections.Projection{v.Admission, v.Pins}, o.Also...)...),
+		nowFunc: o.Now, ids: NewIDs(), view: v, requests: rows, followed: make(chan struct{}),
+		live: projections.NewLive(v.Admission, v.Pins, rows),
 	}
 	if e.logger == nil {
 		e.logger = slog.New(slog.DiscardHandler)
@@ -123,9 +125,10 @@ func newEngine(o Options) *Engine {
 	return e
 }
 
-// foldAll folds from zero and returns what former writers left open.
-func (e *Engine) foldAll(ctx context.Context) (*open, error) {
-	left := newOpen()
+// foldAll folds from zero and returns the trials that former writers claimed
+// and never used.
+func (e *Engine) foldAll(ctx context.Context) (claims, error) {
+	left := claims{}
 	batch := make([]events.Event, 1)
 	err := e.log.Each(ctx, 0, ledger.Filter{}, func(ev *events.Event) error {
 		batch[0] = *ev
@@ -142,10 +145,10 @@ func (e *Engine) foldAll(ctx context.Context) (*open, error) {
 
 // start records the new writer, what the former ones left, and the
 // configuration, and returns when all of it is durable.
-func (e *Engine) start(ctx context.Context, o Options, left *open) error {
+func (e *Engine) start(ctx context.Context, o Options, left claims) error {
 	e.mu.Lock()
 	drafts := []events.Draft{{Data: &events.GatewayStarted{Version: o.Version, ConfigDigest: o.Config, Folded: e.live.Position()}}}
-	drafts = append(drafts, left.close(e.nowFunc())...)
+	drafts = append(drafts, sweep(left, e.requests, e.nowFunc())...)
 	t, err := e.record(ledger.Awaited, drafts...)
 	e.mu.Unlock()
 	if err != nil {
@@ -176,6 +179,13 @@ func (e *Engine) View(fn func(v routing.View, at events.Position, now events.Tim
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	fn(e.view, e.live.Position(), e.nowFunc())
+}
+
+// Requests runs fn on the view of requests, under the engine's lock.
+func (e *Engine) Requests(fn func(v *requests.View, at events.Position)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	fn(e.requests, e.live.Position())
 }
 
 // InFlight is an account's requests in flight, by roster number.

@@ -155,7 +155,7 @@ func TestSkippedNamesEveryAccountThatAVerdictKeptOut(t *testing.T) {
 	p := newTape("a", "b", "c", "d")
 	list := p.add(events.Header{}, &events.CandidatesListed{Verdicts: []events.Verdict{{Account: 4, Reason: events.ReasonDrained}, {Account: 1}}})
 	p.routed(1, 1, 1, "a", events.Verdict{Account: 2, Reason: events.ReasonWindowExhausted}, events.Verdict{Account: 3})
-	f := events.Failure{Class: events.ClassServerError, Followed: events.FollowedReturned, Reply: &events.Reply{Status: 500, Listed: list,
+	f := events.Failure{Class: events.ClassServerError, Followed: events.FollowedReturned, Reply: &events.Reply{Status: 500, Listed: events.Ref(list),
 		Left: []events.Verdict{{Account: 1, Reason: events.ReasonAlreadyTried}, {Account: 2, Reason: events.ReasonWindowExhausted}}}}
 	p.fail(1, 1, "a", f)
 	v := p.fold(New(Keep))
@@ -167,6 +167,16 @@ func TestSkippedNamesEveryAccountThatAVerdictKeptOut(t *testing.T) {
 	}
 	if rows, _ := v.List(Query{Skipped: "a"}); len(rows) != 0 {
 		t.Fatalf("skipped=a finds %d rows", len(rows))
+	}
+}
+
+func TestAListIsFoundByItsWritersNumberAndTheChosenOneIsNotSkipped(t *testing.T) {
+	p := newTape("a", "b", "c")
+	list := p.add(events.Header{}, &events.CandidatesListed{Verdicts: []events.Verdict{
+		{Account: 1, Reason: events.ReasonWindowExhausted}, {Account: 2, Reason: events.ReasonDrained}, {Account: 3}}})
+	p.add(events.Header{Request: id(1), Attempt: 1, Account: "a"}, &events.AttemptRouted{Chosen: 1, Listed: -events.Ref(list)})
+	if r := get(t, p.fold(New(Keep)), 1); !reflect.DeepEqual(r.Skipped, []uint32{2}) {
+		t.Fatalf("skipped %v", r.Skipped)
 	}
 }
 

@@ -62,6 +62,8 @@ func (v *View) restore(open, ended []*Row) {
 
 func listState(c *canon.Coder, l *listed) {
 	canon.Uint(c, &l.At)
+	c.Fixed(l.Writer[:])
+	canon.Uint(c, &l.Seq)
 	canon.Slice(c, &l.Skipped, canon.Uint[uint32])
 }
 

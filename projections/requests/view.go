@@ -51,6 +51,8 @@ type idleSince struct {
 
 type listed struct {
 	At      events.Position
+	Writer  uuid.UUID
+	Seq     uint64 // the writer's own number of it
 	Skipped []uint32
 }
 
@@ -92,7 +94,7 @@ func (v *View) Apply(e *events.Event) {
 	case *events.AccountEnrolled:
 		v.enrol(e.Account)
 	case *events.CandidatesListed:
-		v.list(e.Position, p.Verdicts)
+		v.list(e, p.Verdicts)
 	case *events.AttemptRouted:
 		v.routed(e, p)
 	case *events.RequestRefused:
@@ -114,11 +116,11 @@ func (v *View) enrol(id string) {
 }
 
 // list remembers whom a stored list keeps out.
-func (v *View) list(at events.Position, verdicts []events.Verdict) {
+func (v *View) list(e *events.Event, verdicts []events.Verdict) {
 	if len(v.lists) == listsKept {
 		v.lists = slices.Delete(v.lists, 0, 1)
 	}
-	l := listed{At: at}
+	l := listed{At: e.Position, Writer: e.Writer, Seq: e.WriterSeq}
 	for i := range verdicts {
 		if keptOut(verdicts[i].Reason) {
 			l.Skipped = append(l.Skipped, verdicts[i].Account)
@@ -133,20 +135,30 @@ func keptOut(r events.Reason) bool {
 	return r != events.ReasonNone && r != events.ReasonAlreadyTried
 }
 
-func (v *View) skips(r *Row, verdicts []events.Verdict, at events.Position) {
+// skips notes whom a decision kept out. A stored list also holds the chosen one.
+func (v *View) skips(r *Row, e *events.Event, verdicts []events.Verdict, at events.Ref, chosen uint32) {
 	for i := range verdicts {
 		if keptOut(verdicts[i].Reason) {
 			r.skip(verdicts[i].Account)
 		}
 	}
-	if at == 0 {
-		return
-	}
-	if i, ok := slices.BinarySearchFunc(v.lists, at, func(l listed, at events.Position) int { return int(l.At) - int(at) }); ok {
-		for _, no := range v.lists[i].Skipped {
+	for _, no := range v.listAt(e, at) {
+		if no != chosen {
 			r.skip(no)
 		}
 	}
+}
+
+// listAt is whom the list kept out that an event refers to: by position, or by
+// minus its writer's own number.
+func (v *View) listAt(e *events.Event, at events.Ref) []uint32 {
+	for i := len(v.lists) - 1; i >= 0 && at != 0; i-- {
+		l := &v.lists[i]
+		if events.Ref(l.At) == at || l.Writer == e.Writer && -events.Ref(l.Seq) == at {
+			return l.Skipped
+		}
+	}
+	return nil
 }
 
 // row is the request's row, a new one for its first event.
@@ -176,14 +188,14 @@ func (v *View) blank() *Row {
 func (v *View) routed(e *events.Event, p *events.AttemptRouted) {
 	r := v.row(e, &p.Stamp)
 	r.Tried = append(r.Tried, p.Chosen)
-	v.skips(r, p.Skipped, p.Listed)
+	v.skips(r, e, p.Skipped, p.Listed, p.Chosen)
 	r.idle = 0
 	r.open = &OpenAttempt{Header: e.Header, Position: e.Position, DecidedAt: p.Stamp.DecidedAt, Chosen: p.Chosen, Trial: copyTrial(p.Trial)}
 }
 
 func (v *View) refused(e *events.Event, p *events.RequestRefused) {
 	r := v.row(e, &p.Stamp)
-	v.skips(r, p.Verdicts, p.Listed)
+	v.skips(r, e, p.Verdicts, p.Listed, 0)
 	r.Status, r.Code = p.Status, p.Code
 	v.end(r, e.ObservedAt, Refused)
 }
@@ -208,7 +220,7 @@ func (v *View) failed(e *events.Event, f *events.Failure) {
 		v.rest(r, e)
 	case f.Reply != nil:
 		r.Status, r.Code = f.Reply.Status, f.Reply.Code
-		v.skips(r, f.Reply.Left, f.Reply.Listed)
+		v.skips(r, e, f.Reply.Left, f.Reply.Listed, 0)
 		v.end(r, e.ObservedAt, Failed)
 	case f.Class == events.ClassClientAborted:
 		r.Status = reached(f)

@@ -61,6 +61,10 @@ func (l *Live) Position() events.Position { return l.at }
 // Own is the writer_seq of the newest own event that the views hold.
 func (l *Live) Own() uint64 { return l.own }
 
+// Pending is the own events that are not committed, oldest first. The slice is
+// the live view's own.
+func (l *Live) Pending() []events.Event { return l.pending }
+
 // Pend folds an own event that has just been submitted.
 func (l *Live) Pend(e events.Event) {
 	l.pending = append(l.pending, e)

@@ -47,6 +47,7 @@ func (e *Engine) durable(ctx context.Context, t *ledger.Ticket) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}
+	e.noticed(err)
 	return fmt.Errorf("%w: %w", ErrLedger, err)
 }
 

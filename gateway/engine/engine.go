@@ -68,8 +68,10 @@ type Engine struct {
 	writer  uuid.UUID
 	ids     *IDs
 
-	stop     context.CancelFunc
-	followed chan struct{} // closed when following has ended
+	life       context.Context // ends with Close; what the engine does by itself runs under it
+	stop       context.CancelFunc
+	followed   chan struct{} // closed when following has ended
+	recovering sync.WaitGroup
 
 	mu       sync.Mutex
 	live     *projections.Live
@@ -84,7 +86,10 @@ type Engine struct {
 	lists    lists
 	changed  chan struct{} // closed at the next change; nil while nobody waits
 	adopted  bool          // some document was ever adopted: the default one stands in no event
-	fault    error         // why following stands still, nil when it does not
+	newest   *ledger.Ticket
+	watching bool
+	outage   error // why the ledger takes no events, nil when it does
+	fault    error // why following stands still, nil when it does not
 }
 
 // Open folds the ledger from zero, closes what a crash left open (class
@@ -96,9 +101,8 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	following, stop := context.WithCancel(context.WithoutCancel(ctx))
-	e.stop = stop
-	go e.follow(following)
+	e.life, e.stop = context.WithCancel(context.WithoutCancel(ctx))
+	go e.follow(e.life)
 	if err := e.start(ctx, o, left); err != nil {
 		return nil, errors.Join(err, e.Close(ctx))
 	}
@@ -213,24 +217,35 @@ func (e *Engine) Append(ctx context.Context, drafts ...events.Draft) ([]events.E
 	if err != nil {
 		return nil, err
 	}
-	evs, err := t.Wait(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("append: %w", err)
+	if err := e.settledTicket(ctx, t, "append"); err != nil {
+		return nil, err
 	}
-	if len(evs) > 0 {
-		err = e.foldedTo(ctx, evs[len(evs)-1].Position)
-	}
-	return evs, err
+	return t.Wait(ctx)
 }
 
-// Close stops following. What was submitted is the log's to finish: close the
-// log afterwards.
+// Close waits until what was recorded is committed, as long as ctx allows, then
+// stops following. Close the log afterwards.
 func (e *Engine) Close(ctx context.Context) error {
+	err := e.drained(ctx)
 	e.stop()
-	select {
-	case <-e.followed:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	<-e.followed
+	e.recovering.Wait()
+	return err
+}
+
+func (e *Engine) drained(ctx context.Context) error {
+	for {
+		e.mu.Lock()
+		left, change := e.seq-e.settled, e.change()
+		closed := errors.Is(e.outage, ledger.ErrClosed)
+		e.mu.Unlock()
+		if left == 0 || closed {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("close engine: %d events are not committed: %w", left, ctx.Err())
+		case <-change:
+		}
 	}
 }

@@ -23,11 +23,7 @@ func (e *Engine) follow(ctx context.Context) {
 		}
 		e.logger.Error("following the ledger failed", "error", err)
 		e.setFault(err)
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(followRetry):
-		}
+		rest(ctx, followRetry)
 	}
 }
 

@@ -9,8 +9,9 @@ import (
 )
 
 // record gives drafts their ids and numbers, submits them and folds them into
-// the overlay, in one order. e.mu is held. A submission that the ledger's
-// queue refuses leaves no trace: neither a number nor a fold.
+// the overlay, in one order. e.mu is held. While the ledger cannot take events,
+// what somebody awaits is refused and leaves no trace; an outcome (Behind) is
+// kept in the overlay and submitted, in its order, when the ledger is back.
 func (e *Engine) record(u ledger.Urgency, drafts ...events.Draft) (*ledger.Ticket, error) {
 	now := e.nowFunc()
 	for i := range drafts {
@@ -18,11 +19,22 @@ func (e *Engine) record(u ledger.Urgency, drafts ...events.Draft) (*ledger.Ticke
 		d.ID, d.Writer, d.WriterSeq = e.ids.Next(now), e.writer, e.seq+uint64(i)+1
 		d.ObservedAt = clamp(d.ObservedAt, now)
 	}
+	if e.outage != nil {
+		return nil, e.keep(u, now, drafts)
+	}
 	t := e.log.Submit(u, drafts...)
 	if err := refused(t); err != nil {
-		e.lists = lists{} // one may stand there that was not stored
-		return nil, fmt.Errorf("%w: %w", ErrLedger, err)
+		e.beginOutage(err)
+		return nil, e.keep(u, now, drafts)
 	}
+	e.newest = t
+	e.pend(now, drafts)
+	e.watch(u)
+	return t, nil
+}
+
+// pend folds own events that have their numbers. e.mu is held.
+func (e *Engine) pend(now events.Time, drafts []events.Draft) {
 	if e.seq == e.settled {
 		e.oldest = now
 	}
@@ -32,7 +44,6 @@ func (e *Engine) record(u ledger.Urgency, drafts ...events.Draft) (*ledger.Ticke
 	}
 	e.growInFlight()
 	e.wake()
-	return t, nil
 }
 
 // refused is the error of a ticket that failed at once.
@@ -67,6 +78,8 @@ func (e *Engine) growInFlight() {
 // ready says why no decision can be recorded now, nil when one can. e.mu is held.
 func (e *Engine) ready(now events.Time) error {
 	switch unsettled := e.seq - e.settled; {
+	case e.outage != nil:
+		return fmt.Errorf("%w: %w", ErrLedger, e.outage)
 	case e.fault != nil:
 		return fmt.Errorf("%w: %w", ErrLedger, e.fault)
 	case unsettled > maxUnsettled:

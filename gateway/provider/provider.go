@@ -1,6 +1,10 @@
 // Package provider is what Waybill knows of an upstream provider: where it is,
 // how a credential is sent, and what its answers mean. A provider is data and
-// pure functions; it never does I/O and never keeps state.
+// pure functions; it never does I/O, never keeps state and never reads a clock.
+//
+// What an answer means is decided by one engine (Classify) over the provider's
+// table of rules; how long an account is parked for it is not said here but by
+// projections/admission alone.
 package provider
 
 import (
@@ -12,7 +16,7 @@ import (
 // Provider is one row of the catalogue, in a directory of its own.
 type Provider struct {
 	ID       string
-	BaseURL  string // default; same shape as the official SDK of its dialect takes
+	BaseURL  string // default; same shape as the official SDK of its dialect takes; "" must be configured
 	Dialects []events.Dialect
 	Auth     Auth
 	EnvKey   string   // environment variable whose keys make accounts, "" for none
@@ -20,15 +24,31 @@ type Provider struct {
 	Families []events.Family
 	Headers  http.Header // sent unless the client sends its own (anthropic-version)
 
-	// Rules is the classifier table, tried in the order of the catalogue's
-	// section 0.2; a status decides alone only where no row does.
+	// Surfaces are further dialects at other base URLs of the same provider and
+	// credential, by dialect; nil when BaseURL serves all of Dialects.
+	Surfaces map[events.Dialect]Surface
+
+	// Rules is the classifier table. Policy rows come first, then rows by
+	// machine code, by type or header, by prose, by status; within these in the
+	// table's order. A status decides by itself only where no row does.
 	Rules []Rule
-	// InBand reads the quota headers of an answer, nil when there are none.
-	InBand func(h http.Header, at events.Time) *events.Reading
-	// Group learns the upstream organisation of an account from an answer.
+	// InBand reads the quota that an answer carries (headers, an error body),
+	// nil when there is none. Its windows name the scope that they gate.
+	InBand func(a *Answer) *events.Reading
+	// Group learns the upstream organisation of an account from an answer, nil
+	// when no header names it.
 	Group func(h http.Header) string
 	// Quota is the provider's own usage or balance endpoint, nil when it has none.
 	Quota *Preset
+	// SignalsOnly: its answers can be classified, but no request can be sent to
+	// it (Bedrock signs requests).
+	SignalsOnly bool
+}
+
+// Surface is where a provider speaks a further dialect.
+type Surface struct {
+	BaseURL string
+	Auth    Auth
 }
 
 // Auth says how a credential is sent.
@@ -45,6 +65,23 @@ const (
 	APIKey
 )
 
+// Set puts a credential into headers, in place of whatever stood there.
+func (a Auth) Set(h http.Header, secret string) {
+	for _, name := range []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key"} {
+		h.Del(name)
+	}
+	switch a {
+	case XAPIKey:
+		h.Set("X-Api-Key", secret)
+	case XGoogAPIKey:
+		h.Set("X-Goog-Api-Key", secret)
+	case APIKey:
+		h.Set("Api-Key", secret)
+	default:
+		h.Set("Authorization", "Bearer "+secret)
+	}
+}
+
 // Answer is what a classifier looks at.
 type Answer struct {
 	Status  int
@@ -60,7 +97,7 @@ type Answer struct {
 type Failover uint8
 
 const (
-	// ByClass leaves it to the class (R9, R12, R17).
+	// ByClass leaves it to the class (R9, R12, R17), see Finding.Another.
 	ByClass Failover = iota
 	// Never: the request ends here.
 	Never
@@ -78,4 +115,71 @@ type Finding struct {
 	Hint      *events.Hint
 	Failover  Failover
 	Permanent bool // forbidden until an operator or a new epoch
+}
+
+// Another says whether another account of the same endpoint may serve the
+// request, as far as the answer itself says; X-Should-Retry (R9) and the bounds
+// on attempts are the relay's.
+func (f *Finding) Another() bool {
+	switch f.Failover {
+	case Never, OtherEndpoint:
+		return false
+	case Always:
+		return true
+	}
+	switch f.Class {
+	case events.ClassSuccess, events.ClassInvalidRequest, events.ClassPolicyRefused, events.ClassNotFound,
+		events.ClassClientAborted, events.ClassNone:
+		return false
+	}
+	return true
+}
+
+// FamilyOf is the family of a model at this provider: the first whose globs
+// match, "" for none.
+func (p *Provider) FamilyOf(model string) string {
+	for _, f := range p.Families {
+		for _, g := range f.Models {
+			if Match(g, model) {
+				return f.Name
+			}
+		}
+	}
+	return ""
+}
+
+// Match matches a name against a glob in which * stands for any run of
+// characters, case folded for ASCII.
+func Match(glob, name string) bool {
+	for i := 0; ; i++ {
+		if i == len(glob) {
+			return i == len(name)
+		}
+		if glob[i] == '*' {
+			for j := i; j <= len(name); j++ {
+				if Match(glob[i+1:], name[j:]) {
+					return true
+				}
+			}
+			return false
+		}
+		if i == len(name) || fold(glob[i]) != fold(name[i]) {
+			return false
+		}
+	}
+}
+
+func fold(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		return c | 0x20
+	}
+	return c
+}
+
+// Reading is the quota that an answer carries, nil when there is none.
+func (p *Provider) Reading(a *Answer) *events.Reading {
+	if p.InBand == nil {
+		return nil
+	}
+	return p.InBand(a)
 }

@@ -1,8 +1,24 @@
 // Package routing makes the decision: which account serves this attempt, as a
 // trial or not, or why nobody does. Decide is pure, and everything that it
 // depends on is in the view or in the stamp, so that any stored decision can be
-// derived again. It asks admission.Admit and nobody else whether an account
+// derived again. It asks package admission and nobody else whether an account
 // may serve.
+//
+// The order of a choice is: hard tie; due trial, at most one per request; the
+// session's pin; admitted by tier and strategy; last path; a wait for a trial
+// in flight; refusal.
+//
+// # Claims
+//
+// A trial of a window, credit, payment or auth park is claimed through the
+// ledger before it is dispatched. Decide answers Claim with the cells; the
+// caller appends its own pending events and trial.claimed in one batch, folds
+// to the claim's position and calls Decide again with a stamp of that point
+// (the same request and attempt). If the fold granted the slot and the path is
+// still due, the answer is Dispatch with that Trial; anything else means that
+// the claim is void or no longer wanted: the caller follows the new decision
+// and, where the slot was granted, closes it as not dispatched. A replay needs
+// nothing else: the claim is in the view.
 package routing
 
 import (
@@ -17,18 +33,20 @@ import (
 // the same view and stamp may give another decision.
 const Rules = 1
 
-// View is what decisions are made on.
+// View is what decisions are made on. Cache may be nil: everything is then
+// judged anew, with the same result.
 type View struct {
 	Admission *admission.View
 	Pins      *pins.View
+	Cache     *Cache
 }
 
 // Action says what the caller must do with a decision.
 type Action uint8
 
 const (
-	// Refuse: no candidate. With no attempt answered before, the refusal is the
-	// answer; else the last answer is, with the refusal's Retry-After (R17).
+	// Refuse: no candidate. With no attempt made before, the refusal is the
+	// answer; else the last answer is, see Advise.
 	Refuse Action = iota
 	// Dispatch to Account; the attempt.routed event is the claim of a trial
 	// that needs no durable one.
@@ -42,23 +60,22 @@ const (
 	WaitPin
 )
 
-// Candidate is one account looked at, with the verdict at its place in the walk.
-type Candidate struct {
-	Account uint32
-	Model   string // as it would be sent there
-	Tier    int
-	Verdict admission.Verdict // Reason includes saturated and already_tried
-	Weight  int64
+// String names the action, for transcripts and logs.
+func (a Action) String() string {
+	return [...]string{"refuse", "dispatch", "claim", "wait_trial", "wait_pin"}[a]
 }
 
-// Refusal is what Waybill answers by itself (R17).
-type Refusal struct {
-	Code        string // accounts_exhausted, accounts_unavailable, model_not_found, saturated
-	Status      int
-	RetryAfter  int64 // seconds, 0: header absent
-	RetrySource string
-	Earliest    events.Time
-	Message     string // for people, without the closing "request <id>: ..." line
+// Candidate is one account looked at, in the order of the walk.
+type Candidate struct {
+	Account uint32
+	Tier    int
+	Model   string // as it would be sent there
+	// Verdict is Admit's, shared and never to be changed.
+	Verdict *admission.Verdict
+	// Reason is the verdict's, or why an admitted one cannot serve this
+	// request: saturated, already_tried. ReasonNone: it could have served.
+	Reason events.Reason
+	Weight int64 // in placement, 0 where nothing was weighed
 }
 
 // Decision is Decide's answer.
@@ -68,42 +85,36 @@ type Decision struct {
 	Model      string // as sent
 	Strategy   events.Strategy
 	Weight     int64
-	Trial      *events.Trial // of a Claim, or of a Dispatch that claims by itself
+	Trial      *events.Trial // of a Claim, or of a Dispatch that is a trial
 	LastPath   bool
+	Unclaimed  bool // a last path while the ledger cannot be reached
 	Pinned     bool
 	WaitUntil  events.Time
 	Candidates []Candidate // every candidate of the tiers looked at, chosen one included
 	Refusal    Refusal     // when Action is Refuse
 	Route      events.Digest
+	Pin        Tie
 }
 
 // Decide chooses. The stamp holds every input that is not in the view: the
 // caller fills it (but Policy, Rules and Loads), Decide completes it. inFlight
 // tells an account's requests in flight and is asked only where the answer
-// matters; what it told is added to the stamp's Loads. A replay passes nil and
-// Loads answers. A decision that claimed a trial is replayed with granted set.
+// matters; what it told, zeros apart, becomes the stamp's Loads. A replay
+// passes nil and Loads answers.
 func Decide(v View, request uuid.UUID, attempt uint32, s *events.Stamp, inFlight func(account uint32) int64) Decision {
 	s.Rules = Rules
-	_, s.Policy = v.Admission.Document()
-	for _, a := range v.Admission.Roster() {
-		if !a.Retired {
-			return Decision{Action: Dispatch, Account: a.No, Model: s.Asked}
-		}
+	var doc *events.Document
+	doc, s.Policy = v.Admission.Document()
+	r := v.route(s.Dialect, s.Asked)
+	d := walk{view: v, route: r, request: request, attempt: attempt, stamp: s, policy: &doc.Policy, now: s.DecidedAt, inFlight: inFlight, held: none, own: none, extra: none}
+	if inFlight != nil {
+		s.Loads = nil
 	}
-	return Decision{Refusal: Refusal{Code: "model_not_found", Status: 404}}
+	d.out.Route, d.out.Strategy = r.digest, r.strategy
+	if s.Tie != 0 {
+		d.tied()
+	} else {
+		d.choose()
+	}
+	return d.out
 }
-
-// Routed is the event of a decision to dispatch, without a reference to
-// candidates.listed: the caller stores lists of more than 16.
-func (d *Decision) Routed(s *events.Stamp) *events.AttemptRouted {
-	return &events.AttemptRouted{Stamp: *s, Chosen: d.Account, Strategy: d.Strategy, Weight: d.Weight, Trial: d.Trial, LastPath: d.LastPath, Pinned: d.Pinned}
-}
-
-// Refused is the event of a refusal.
-func (d *Decision) Refused(s *events.Stamp) *events.RequestRefused {
-	return &events.RequestRefused{Stamp: *s, Code: d.Refusal.Code, Status: uint32(d.Refusal.Status)}
-}
-
-// AfterSuccess is the pin event that a success of this decision calls for, nil
-// when none.
-func AfterSuccess(v View, s *events.Stamp, d *Decision) events.Payload { return nil }

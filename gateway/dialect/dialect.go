@@ -8,26 +8,54 @@ import "github.com/waybill/waybill/events"
 
 // Request is what the gateway needs to know of a client's request.
 type Request struct {
-	Model   string // as asked
-	ModelAt Span   // of the model's string value in the body, quotes included; empty when it stands in the path
+	Model   string // as asked, or the operation's default
+	At      []Span // where Rewrite puts another name; the text of each is a JSON string or a form's value
 	Stream  bool
+	Form    Form   // of the answer asked for
 	Session string // the dialect's own session hint, "" when none
 	Tie     string // previous_response_id and the like: the account that made it must serve
+
+	wrap     [2]string // text around a model name that is put in where there was none
+	resource bool      // each name is "models/NAME"
+	raw      bool      // the name stands bare (a form's value), not as a JSON string
 }
 
-// Span is a half-open range of bytes.
-type Span struct{ From, To int }
+// Span is a half-open range of bytes of a body.
+type Span struct{ From, To int64 }
 
 // Inspector watches one answer pass, byte for byte, at any chunk boundary. It
 // keeps no more than a bounded line or body, and never changes a byte.
 type Inspector interface {
 	// Feed examines the next decoded bytes.
 	Feed(p []byte)
-	// End is called once, when the body ended; err is nil for a clean end.
+	// End is called once, when the body ended or was given up; err is nil for a
+	// clean end. Usage is complete only after it.
 	End(err error)
 	// Seen is what the bytes amount to so far.
 	Seen() *Seen
 }
+
+// Open says in what state the bytes up to Seen.Safe leave the client's parser.
+type Open uint8
+
+// Closed: between events. InEvent: an event waits for its blank line. InLine:
+// inside a line longer than HoldLine. AfterElement: a JSON array whose last
+// element is complete. InElement: inside one longer than HoldLine.
+const (
+	Closed Open = iota
+	InEvent
+	InLine
+	AfterElement
+	InElement
+)
+
+// HoldLine is the longest incomplete line (or array element) that Safe holds
+// back, in bytes; a longer one streams as it comes.
+const HoldLine = 64 << 10
+
+// HoldBody is the longest plain answer that is judged whole before it counts as
+// meaningful; a longer one is judged by its first bytes.
+const HoldBody = 64 << 10
 
 // Seen is what an inspector has found.
 type Seen struct {
@@ -38,15 +66,36 @@ type Seen struct {
 	// Terminal is the protocol's terminal success ("[DONE]", "stop",
 	// "message_stop", "response.completed", "body"), "" while there is none.
 	Terminal string
+	// Over: nothing of the answer follows; the relay need not wait for the end
+	// of the body (B071).
+	Over bool
+	// Stop is the stop or finish reason, Refused that it is the provider's
+	// content policy ("refusal", "content_filter", "SAFETY").
+	Stop    string
+	Refused bool
 	// Failed is the JSON of an error frame or error body inside a 200.
 	Failed []byte
 	// Malformed says why this is no answer (html, empty, not json, truncated).
 	Malformed string
-	// Safe counts the bytes fed so far that end at a line boundary: only these
-	// may be released, so that a broken stream never leaves half a line behind.
+	// Safe counts the bytes fed so far that may be released, so that a broken
+	// stream never leaves half a line behind: it ends after a whole line, and
+	// not between an event's name and its data.
 	Safe int64
+	// Open is the state of the client's parser at Safe, for BreakOff.
+	Open Open
 	// Usage as seen so far, nil when none.
 	Usage *events.Usage
 	// ResponseID names a stored response that later requests may refer to.
 	ResponseID string
+	// Sequence is the last sequence_number of a Responses stream.
+	Sequence int64
 }
+
+// Malformed's words.
+const (
+	MalformedHTML      = "html"
+	MalformedEmpty     = "empty"
+	MalformedNotJSON   = "not json"
+	MalformedTruncated = "truncated"
+	MalformedNoAnswer  = "no answer"
+)

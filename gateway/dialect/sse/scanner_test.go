@@ -1,0 +1,205 @@
+package sse
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// log writes down what it is told; pieces are joined, so that it does not
+// depend on where chunks end.
+type log struct {
+	lines []string
+	data  []byte
+}
+
+func (l *log) Event(name, data []byte) {
+	if data == nil && l.data != nil {
+		data = l.data
+	}
+	l.data = nil
+	l.lines = append(l.lines, fmt.Sprintf("%q %q", name, data))
+}
+func (l *log) Piece(p []byte)    { l.data = append(append([]byte{}, l.data...), p...) }
+func (l *log) Stray(line []byte) { l.lines = append(l.lines, fmt.Sprintf("stray %q", line)) }
+
+// whatwg is the dumb twin: the standard's algorithm over the whole text, with
+// an unfinished last event counted as Finish counts it.
+func whatwg(text []byte) []string {
+	var l log
+	s := strings.TrimPrefix(string(text), "\xef\xbb\xbf")
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	s = strings.ReplaceAll(s, "\r", "\n")
+	s = strings.TrimSuffix(s, "\n") // the split below makes an empty line of what follows the last end
+	var name string
+	var data []string
+	dispatch := func() {
+		if data != nil {
+			l.Event([]byte(name), []byte(strings.Join(data, "\n")))
+		}
+		name, data = "", nil
+	}
+	for _, line := range strings.Split(s, "\n") {
+		if line == "" {
+			dispatch()
+			continue
+		}
+		field, value, _ := strings.Cut(line, ":")
+		value = strings.TrimPrefix(value, " ")
+		switch field {
+		case "", "id", "retry":
+		case "data":
+			data = append(data, value)
+		case "event":
+			name = value
+		default:
+			l.Stray([]byte(line))
+		}
+	}
+	dispatch()
+	return l.lines
+}
+
+func events(text []byte, next func(left int) int) ([]string, *Scanner) {
+	var s Scanner
+	var l log
+	for len(text) > 0 {
+		n := next(len(text))
+		chunk := bytes.Clone(text[:n])
+		s.Feed(chunk, &l)
+		for i := range chunk { // a chunk is given back: nothing may still lie in it
+			chunk[i] = '#'
+		}
+		text = text[n:]
+	}
+	s.Finish(&l)
+	return l.lines, &s
+}
+
+func agree(t *testing.T, text []byte) {
+	t.Helper()
+	want := fmt.Sprint(whatwg(text))
+	r := rand.New(rand.NewPCG(uint64(len(text)), 3))
+	for name, next := range map[string]func(int) int{
+		"whole":  func(left int) int { return left },
+		"bytes":  func(int) int { return 1 },
+		"random": func(left int) int { return 1 + r.IntN(min(left, 40_000)) },
+	} {
+		if name == "bytes" && len(text) > 4096 {
+			continue
+		}
+		got, s := events(text, next)
+		if fmt.Sprint(got) != want {
+			t.Fatalf("%s: got %.300v\nwant %.300s\nof %.300q", name, got, want, text)
+		}
+		if s.Safe() != int64(len(text)) {
+			t.Fatalf("%s: safe %d of %d at the end", name, s.Safe(), len(text))
+		}
+	}
+}
+
+var seeds = []string{
+	"data: {\"a\":1}\n\ndata: [DONE]\n\n", "event: x\ndata: 1\ndata: 2\n\n", "data:1\r\n\r\ndata: 2\r\rdata:  3\n\n",
+	"\xef\xbb\xbfdata: 1\n\n", ": warming\n\n:\n\nevent: ping\ndata: {}\n\ndata:\n\n", "data\n\n", "id: 1\nretry: 5\n\n", "event: only\n\n",
+	"data: 1", "data: 1\n", "\r", "\n", "\r\n", "\n\r", "x", "{\n  \"error\": {\"code\": 1}\n}\n", "data: \xf0\x9f\x98\x80\n\n", "event:x\nevent: y\ndata:z\n\n", "data: a\n\r\ndata: b\r\n\n\n",
+	"data: " + strings.Repeat("x", HoldLine-6) + "\n\n", "data: 1\ndata: " + strings.Repeat("y", HoldLine+9) + "\ndata: 2\n\n", ": " + strings.Repeat("c", HoldLine+9) + "\ndata: 1\n\n",
+	strings.Repeat("data: "+strings.Repeat("z", 999)+"\n", 99) + "\ndata: 1\n\n",
+}
+
+func FuzzScanner(f *testing.F) {
+	for _, s := range seeds {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) { agree(t, text) })
+}
+
+func TestB017_lines_longer_than_any_buffer_are_read_whole(t *testing.T) {
+	for _, size := range []int{HoldLine - 1, HoldLine, HoldLine + 1, 1<<20 + 1, 8 << 20} {
+		agree(t, []byte("event: big\ndata: "+strings.Repeat("x", size)+"\n\ndata: [DONE]\n\n"))
+	}
+}
+
+func TestB019_every_line_ending_gives_the_same_events(t *testing.T) {
+	base := "event: a\ndata: {\"x\":1}\n\ndata: 1\ndata: 2\n\n"
+	want := fmt.Sprint(whatwg([]byte(base)))
+	for name, text := range map[string]string{
+		"LF": base, "CRLF": strings.ReplaceAll(base, "\n", "\r\n"), "CR": strings.ReplaceAll(base, "\n", "\r"),
+		"no_space": strings.ReplaceAll(base, ": ", ":"), "BOM": "\xef\xbb\xbf" + base,
+	} {
+		t.Run(name, func(t *testing.T) {
+			agree(t, []byte(text))
+			if got := fmt.Sprint(whatwg([]byte(text))); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+func TestB019_an_event_is_seen_as_soon_as_its_blank_line_came(t *testing.T) {
+	for _, end := range []string{"\n", "\r\n", "\r"} {
+		var s Scanner
+		var l log
+		s.Feed([]byte("data: 1"+end+end), &l)
+		if len(l.lines) != 1 {
+			t.Errorf("%q: %v after the blank line", end, l.lines)
+		}
+	}
+}
+
+func TestB013_safe_never_ends_inside_a_line_nor_between_name_and_data(t *testing.T) {
+	var s Scanner
+	var l log
+	for _, step := range []struct {
+		feed    string
+		safe    int64
+		pending bool
+	}{
+		{"data: 1\n\n", 9, false},
+		{"data: {\"ind", 9, false},
+		{"ex\":0}\n", 27, true},
+		{"\n", 28, false},
+		{": comment\n", 38, false},
+		{"event: x\n", 38, false},
+		{"data: 2\r", 55, true},
+		{"\n\r\n", 58, false},
+	} {
+		s.Feed([]byte(step.feed), &l)
+		if s.Safe() != step.safe || s.Pending() != step.pending {
+			t.Errorf("after %q: safe %d pending %v, want %d %v", step.feed, s.Safe(), s.Pending(), step.safe, step.pending)
+		}
+	}
+}
+
+func TestB017_a_line_longer_than_the_hold_is_released_as_it_comes(t *testing.T) {
+	var s Scanner
+	var l log
+	s.Feed([]byte("event: big\ndata: "), &l)
+	for range 100 {
+		s.Feed(bytes.Repeat([]byte("x"), 1024), &l)
+	}
+	if want := int64(17 + 100*1024); s.Safe() != want || !s.InLine() {
+		t.Errorf("safe %d of %d, in line %v", s.Safe(), want, s.InLine())
+	}
+	if cap(s.line) > 4*HoldLine {
+		t.Errorf("a long line is kept: %d bytes", cap(s.line))
+	}
+}
+
+func BenchmarkScanner(b *testing.B) {
+	frame := []byte("data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1796000000,\"model\":\"m1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hello there\"},\"finish_reason\":null}]}\n\n")
+	var s Scanner
+	var l nothing
+	b.SetBytes(int64(len(frame)))
+	b.ReportAllocs()
+	for b.Loop() {
+		s.Feed(frame, l)
+	}
+}
+
+type nothing struct{}
+
+func (nothing) Event(_, _ []byte) {}
+func (nothing) Piece([]byte)      {}
+func (nothing) Stray([]byte)      {}

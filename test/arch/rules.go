@@ -48,6 +48,8 @@ func layers() []layer {
 		{dir: "gateway/provider", may: []string{"events"}},
 		{dir: "gateway/dialect", may: []string{"events"}},
 		{dir: "gateway/body"},
+		{dir: "gateway/redact"},
+		{dir: "gateway/quota", may: []string{"events", "gateway/provider", "gateway/redact"}, never: []string{"gateway/provider/catalogue"}},
 		{dir: "gateway", may: []string{"events", "ledger", "projections", "gateway"},
 			never: []string{"ledger/sqlite", "ledger/postgres", "ledger/ledgertest", "ledger/feed", "gateway/provider/*"}},
 		{dir: "cmd", may: everything},

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -41,7 +42,7 @@ func SealTo(buf []byte, d *Draft) Record {
 // know becomes an Unknown; bytes that cannot be read are ErrMalformed.
 func (r *Record) Open() (Payload, error) {
 	if !r.Kind.known() || r.Codec != CodecWire || r.Version != kinds[r.Kind].version {
-		return &Unknown{Type: r.Kind, Version: r.Version, Codec: r.Codec, Raw: r.Payload}, nil
+		return &Unknown{Type: r.Kind, Version: r.Version, Codec: r.Codec, Raw: bytes.Clone(r.Payload)}, nil
 	}
 	p := kinds[r.Kind].make()
 	c := coder{mode: modeDecode, in: r.Payload}

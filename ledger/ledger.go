@@ -26,6 +26,9 @@ var (
 	ErrNotFound = errors.New("no ledger there")
 	// ErrClosed: the log was closed.
 	ErrClosed = errors.New("ledger is closed")
+	// ErrBroken: what is stored cannot be what was appended: a hole, a head
+	// that went back, a row that cannot be read.
+	ErrBroken = errors.New("ledger is broken")
 )
 
 // Head is the last committed event's place; all zero for an empty ledger.
@@ -42,6 +45,7 @@ type Filter struct {
 	Kinds   []events.Kind
 	Since   events.Time // recorded_at >= Since
 	Until   events.Time // recorded_at < Until
+	UpTo    events.Position
 }
 
 // Result is what a commit made of one record: its place, or why not. A known
@@ -71,75 +75,16 @@ type Store interface {
 	// the same ids.
 	Commit(ctx context.Context, batch []events.Record) ([]Result, error)
 	// Scan calls fn for the rows after a position, in order, until limit rows
-	// (0: no limit), the head, or fn's error. The row is reused between calls.
+	// (0: no limit), the head, or fn's error. The row and its payload are
+	// reused between calls. No lock or snapshot is held while fn runs.
 	Scan(ctx context.Context, after events.Position, f Filter, limit int, fn func(*Row) error) error
 	Head(ctx context.Context) (Head, error)
 	Close() error
 }
 
-// Urgency says how soon a submitted draft must start a commit.
-type Urgency uint8
-
-const (
-	// Awaited: somebody waits for it; a commit starts at once.
-	Awaited Urgency = iota
-	// Behind: it rides with the next commit, or starts one after 5 ms.
-	Behind
-)
-
-// Log is an open ledger: group commit over a Store, ordered reads, wake-ups.
-// Safe for concurrent use.
-type Log struct {
-	store Store
+// Shared is implemented by stores that other processes append to. Watch calls
+// poke whenever the store may have grown, until ctx ends; a poke is only a
+// hint, followers look for themselves as well.
+type Shared interface {
+	Watch(ctx context.Context, poke func()) error
 }
-
-// Open puts group commit over a store. The log owns the store from then on.
-func Open(store Store) *Log { return &Log{store: store} }
-
-// Append commits drafts and returns them as events once they are durable, in
-// order. Known ids answer with the recorded event; a draft whose id is taken
-// by other content makes the error ErrConflict, its place zero, the others
-// committed. The caller's context ends its wait, never the commit.
-func (l *Log) Append(ctx context.Context, drafts ...events.Draft) ([]events.Event, error) {
-	return l.Submit(Awaited, drafts...).Wait(ctx)
-}
-
-// Submit queues drafts and returns at once; drafts submitted one after another
-// commit in that order. A full queue fails the ticket with ErrBackpressure.
-func (l *Log) Submit(u Urgency, drafts ...events.Draft) *Ticket { return &Ticket{} }
-
-// Ticket is the outcome of a Submit.
-type Ticket struct{}
-
-// Done is closed when the outcome is known.
-func (t *Ticket) Done() <-chan struct{} { return nil }
-
-// Wait returns the events, or why they are not durable.
-func (t *Ticket) Wait(ctx context.Context) ([]events.Event, error) { return nil, ErrUnavailable }
-
-// Follow calls fn with every event after a position, in order and without a
-// gap, as it is committed; commits of this process are handed over without
-// reading them again. It returns when ctx ends or fn fails.
-func (l *Log) Follow(ctx context.Context, after events.Position, fn func([]events.Event) error) error {
-	return nil
-}
-
-// Read returns up to limit (at most 10,000) decoded events after a position.
-func (l *Log) Read(ctx context.Context, after events.Position, f Filter, limit int) ([]events.Event, error) {
-	return nil, nil
-}
-
-// Each calls fn for every event after a position up to the head at the call;
-// the event is reused between calls.
-func (l *Log) Each(ctx context.Context, after events.Position, f Filter, fn func(*events.Event) error) error {
-	return nil
-}
-
-// Head is the last committed event's place.
-func (l *Log) Head(ctx context.Context) (Head, error) { return l.store.Head(ctx) }
-
-// Wait returns when the head is beyond a position.
-func (l *Log) Wait(ctx context.Context, after events.Position) error { return nil }
-
-// Close commits what is queued, then closes the store.
-func (l *Log) Close() error { return l.store.Close() }

@@ -3,9 +3,7 @@
 // decided in package routing and recorded as events.
 package pins
 
-import (
-	"github.com/waybill/waybill/events"
-)
+import "github.com/waybill/waybill/events"
 
 // Pin is one session's tie on one route.
 type Pin struct {
@@ -67,7 +65,7 @@ func (v *View) Apply(e *events.Event) {
 	case *events.AccountRetired:
 		v.committed.dropAccount(v.numbers.of(e.Account))
 	default:
-		if k, pin, ok := v.change(e, p); ok {
+		if k, pin, ok := v.change(e, p, v.committed.get); ok {
 			v.committed.put(k, pin)
 		}
 	}
@@ -75,7 +73,7 @@ func (v *View) Apply(e *events.Event) {
 
 // Pend folds an own event that is not committed.
 func (v *View) Pend(e *events.Event) {
-	k, pin, ok := v.change(e, e.Data)
+	k, pin, ok := v.change(e, e.Data, v.get)
 	if !ok {
 		return
 	}
@@ -88,15 +86,16 @@ func (v *View) Pend(e *events.Event) {
 // DropPending forgets the pending layer.
 func (v *View) DropPending() { clear(v.pending) }
 
-// change is what an event makes of one pin; Account 0 releases it.
-func (v *View) change(e *events.Event, data events.Payload) (key, Pin, bool) {
+// change is what an event makes of one pin; Account 0 releases it. The layer
+// that the event is folded into says how the pin stood.
+func (v *View) change(e *events.Event, data events.Payload, stood func(key) (Pin, bool)) (key, Pin, bool) {
 	switch p := data.(type) {
 	case *events.AttemptRouted:
 		k := key{p.Stamp.Session, p.Route}
 		if p.Stamp.Session.IsZero() {
 			return k, Pin{}, false
 		}
-		pin, ok := v.get(k)
+		pin, ok := stood(k)
 		pin.Used = max(pin.Used, e.ObservedAt)
 		return k, pin, ok
 	case *events.PinSet:

@@ -78,7 +78,7 @@ func spell(v View, dialect events.Dialect, asked string) string {
 	return b.String()
 }
 
-func TestANameResolves(t *testing.T) {
+func Test_B154_a_name_resolves(t *testing.T) {
 	openai := "o1 openai known=gpt-*,o3"
 	second := "o2 openai known=gpt-*,o3 models=gpt-5*"
 	router := "r openrouter known=openai/gpt-5,stealth/ox,b/deep-x dialects=openai,anthropic"
@@ -117,7 +117,7 @@ func TestANameResolves(t *testing.T) {
 	}
 }
 
-func TestB149_each_account_gets_its_own_rewrite(t *testing.T) {
+func Test_B149_each_account_gets_its_own_rewrite(t *testing.T) {
 	v := roster(t, routes(events.Route{Name: "auto", Strategy: events.StrategyOrdered, Tiers: []events.Tier{
 		{Accounts: []string{"a"}, Model: "ma"}, {Accounts: []string{"b"}, Model: "mb"}}}), "a x", "b x")
 	if got := spell(v, events.DialectOpenAI, "auto"); got != "a>ma | b>mb" {
@@ -125,7 +125,7 @@ func TestB149_each_account_gets_its_own_rewrite(t *testing.T) {
 	}
 }
 
-func TestB094_aliases_and_spellings_share_a_route(t *testing.T) {
+func Test_B094_aliases_and_spellings_share_a_route(t *testing.T) {
 	v := roster(t, routes(
 		events.Route{Name: "m1", Tiers: []events.Tier{{Accounts: []string{"a", "b"}}}},
 		events.Route{Name: "fast", Tiers: []events.Tier{{Accounts: []string{"b"}, Model: "m1"}, {Accounts: []string{"a"}, Model: "m1"}}},
@@ -142,7 +142,7 @@ func TestB094_aliases_and_spellings_share_a_route(t *testing.T) {
 	}
 }
 
-func TestB116_names_of_clients_do_not_fill_the_memory(t *testing.T) {
+func Test_B116_names_of_clients_do_not_fill_the_memory(t *testing.T) {
 	v := roster(t, open(), "a x known=m*", "b x")
 	for i := range 20_000 {
 		v.route(events.DialectOpenAI, fmt.Sprintf("random-%d", i))

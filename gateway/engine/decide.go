@@ -126,10 +126,8 @@ func (e *Engine) dispatch(w *walk, s events.Stamp, d *routing.Decision) (*Attemp
 	a.header = events.Header{Account: account.ID, Epoch: account.Epoch, Model: d.Model, Request: w.ask.Request, Attempt: w.ask.Attempt}
 	routed := d.Routed(&a.Stamp)
 	drafts := make([]events.Draft, 0, 2)
-	if len(routed.Skipped) > maxInline {
-		all := verdicts(d.Candidates)
-		drafts, routed.Listed = e.list(drafts, w, all)
-		routed.Skipped = nil
+	if d.Long() {
+		drafts, routed.Listed = e.list(drafts, w, d.Verdicts())
 	}
 	t, err := e.record(e.decisionUrgency(), append(drafts, events.Draft{Header: a.header, Data: routed})...)
 	if err != nil {
@@ -164,15 +162,6 @@ func (e *Engine) list(drafts []events.Draft, w *walk, all []events.Verdict) ([]e
 		Header: events.Header{Request: w.ask.Request, Attempt: w.ask.Attempt},
 		Data:   &events.CandidatesListed{Verdicts: all},
 	}), -events.Ref(seq)
-}
-
-// verdicts is what an event holds of a list of candidates.
-func verdicts(cs []routing.Candidate) []events.Verdict {
-	out := make([]events.Verdict, len(cs))
-	for i := range cs {
-		out[i] = events.Verdict{Account: cs[i].Account, Reason: cs[i].Verdict.Reason, Evidence: cs[i].Verdict.Evidence}
-	}
-	return out
 }
 
 // pause waits for a trial or a connection to end.

@@ -110,7 +110,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 }
 
 func newEngine(o Options) *Engine {
-	v := routing.View{Admission: admission.New(), Pins: pins.New()}
+	v := routing.View{Admission: admission.New(), Pins: pins.New(), Cache: routing.NewCache()}
 	rows := requests.New(requests.Keep)
 	e := &Engine{
 		log: o.Log, relaxed: o.Relaxed, strict: o.Strict, logger: o.Logger, observe: o.Observe,

@@ -6,11 +6,12 @@ import (
 	"slices"
 
 	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/projections/routing"
 )
 
 const (
 	// maxInline is the longest list of verdicts that stands in an event itself.
-	maxInline = 16
+	maxInline = routing.MaxInline
 	// maxLists bounds the lists that are remembered for reuse.
 	maxLists = 64
 )

@@ -22,7 +22,10 @@ type Refusal struct {
 func (r *Refusal) Durable(ctx context.Context) error { return r.engine.durable(ctx, r.ticket) }
 
 // Left is what a returned answer's Reply says of the candidates.
-func (r *Refusal) Left() []events.Verdict { return verdicts(r.Candidates) }
+func (r *Refusal) Left() []events.Verdict {
+	d := routing.Decision{Candidates: r.Candidates}
+	return d.Verdicts()
+}
 
 // refuse records a refusal, unless an earlier attempt got an answer: then that
 // answer is the client's and the refusal only says what is left (R17).
@@ -33,9 +36,8 @@ func (e *Engine) refuse(w *walk, s events.Stamp, d *routing.Decision) (*Refusal,
 	}
 	refused := d.Refused(&r.Stamp)
 	var drafts []events.Draft
-	if len(refused.Verdicts) > maxInline {
-		drafts, refused.Listed = e.list(drafts, w, refused.Verdicts)
-		refused.Verdicts = nil
+	if d.Long() {
+		drafts, refused.Listed = e.list(drafts, w, d.Verdicts())
 	}
 	h := events.Header{Request: w.ask.Request, Attempt: w.ask.Attempt}
 	t, err := e.record(e.decisionUrgency(), append(drafts, events.Draft{Header: h, Data: refused})...)

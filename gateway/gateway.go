@@ -1,0 +1,59 @@
+package gateway
+
+import (
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/engine"
+)
+
+// Options are what a gateway lives on for its whole life.
+type Options struct {
+	Engine *engine.Engine
+	// Now is the process's corrected wall clock; outcomes carry its instants.
+	Now    func() events.Time
+	Logger *slog.Logger
+	// Done, if set, is called once per request after its end, on the request's
+	// own goroutine: metrics hang here. The summary is not kept.
+	Done func(*Summary)
+}
+
+// Gateway is the data plane. It is an http.Handler, safe for concurrent use.
+type Gateway struct {
+	engine     *engine.Engine
+	now        func() events.Time
+	log        *slog.Logger
+	done       func(*Summary)
+	table      *table
+	config     atomic.Pointer[setup]
+	limits     limits
+	transports transports
+	made       made
+}
+
+// New makes a gateway that serves a configuration.
+func New(o Options, c Config) (*Gateway, error) {
+	g := &Gateway{engine: o.Engine, now: o.Now, log: o.Logger, done: o.Done, table: newTable()}
+	if g.log == nil {
+		g.log = slog.New(slog.DiscardHandler)
+	}
+	if err := g.Adopt(c); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// Adopt replaces the configuration as a whole. Requests in flight end on the
+// one that they began with. An error leaves the old one in place.
+func (g *Gateway) Adopt(c Config) error {
+	s, err := g.prepare(c)
+	if err != nil {
+		return err
+	}
+	g.config.Store(s)
+	return nil
+}
+
+// Close gives up idle upstream connections.
+func (g *Gateway) Close() { g.transports.close() }

@@ -4,15 +4,12 @@ import (
 	"log/slog"
 	"sync/atomic"
 
-	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/engine"
 )
 
 // Options are what a gateway lives on for its whole life.
 type Options struct {
 	Engine *engine.Engine
-	// Now is the process's corrected wall clock; outcomes carry its instants.
-	Now    func() events.Time
 	Logger *slog.Logger
 	// Done, if set, is called once per request after its end, on the request's
 	// own goroutine: metrics hang here. The summary is not kept.
@@ -22,7 +19,6 @@ type Options struct {
 // Gateway is the data plane. It is an http.Handler, safe for concurrent use.
 type Gateway struct {
 	engine     *engine.Engine
-	now        func() events.Time
 	log        *slog.Logger
 	done       func(*Summary)
 	table      *table
@@ -34,7 +30,7 @@ type Gateway struct {
 
 // New makes a gateway that serves a configuration.
 func New(o Options, c Config) (*Gateway, error) {
-	g := &Gateway{engine: o.Engine, now: o.Now, log: o.Logger, done: o.Done, table: newTable()}
+	g := &Gateway{engine: o.Engine, log: o.Logger, done: o.Done, table: newTable()}
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
 	}

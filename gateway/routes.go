@@ -8,69 +8,18 @@ import (
 	"github.com/gorilla/mux"
 
 	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/dialect"
 )
 
-// kind is what a route does.
-type kind uint8
-
-const (
-	kindRelay     kind = iota // decide, dispatch, relay
-	kindStored                // GET or DELETE of something that one account made
-	kindModels                // the list of routable models
-	kindModel                 // one of them
-	kindAlive                 // HEAD /: public
-	kindPathModel             // as kindRelay, the model stands in the path
-)
-
-// route is one row of the data plane. Everything that is not here is a 404.
+// route is one operation in the router. Everything that is not in the table is
+// a 404.
 type route struct {
-	index   int
-	method  string
-	pattern string
-	dialect events.Dialect
-	kind    kind
-	// version and path make the upstream's path: /v1/chat/completions. The
-	// version is dropped where the account's base URL already has one.
-	version, path string
+	*dialect.Operation
+	index int
 }
 
-// newRoutes is the route table, the busiest first.
-func newRoutes() []*route {
-	all := []*route{
-		{method: "POST", pattern: "/v1/chat/completions", dialect: events.DialectOpenAI, path: "/chat/completions"},
-		{method: "POST", pattern: "/v1/messages", dialect: events.DialectAnthropic, path: "/messages"},
-		{method: "POST", pattern: "/v1/responses", dialect: events.DialectOpenAI, path: "/responses"},
-		{method: "POST", pattern: "/v1beta/models/{model:.+}:{method:[A-Za-z]+}", dialect: events.DialectGemini, kind: kindPathModel, version: "v1beta", path: "/models/"},
-		{method: "POST", pattern: "/v1/models/{model:.+}:{method:[A-Za-z]+}", dialect: events.DialectGemini, kind: kindPathModel, path: "/models/"},
-		{method: "POST", pattern: "/v1/embeddings", dialect: events.DialectOpenAI, path: "/embeddings"},
-		{method: "POST", pattern: "/v1/completions", dialect: events.DialectOpenAI, path: "/completions"},
-		{method: "POST", pattern: "/v1/messages/count_tokens", dialect: events.DialectAnthropic, path: "/messages/count_tokens"},
-		{method: "POST", pattern: "/v1/moderations", dialect: events.DialectOpenAI, path: "/moderations"},
-		{method: "POST", pattern: "/v1/images/generations", dialect: events.DialectOpenAI, path: "/images/generations"},
-		{method: "POST", pattern: "/v1/images/edits", dialect: events.DialectOpenAI, path: "/images/edits"},
-		{method: "POST", pattern: "/v1/images/variations", dialect: events.DialectOpenAI, path: "/images/variations"},
-		{method: "POST", pattern: "/v1/audio/speech", dialect: events.DialectOpenAI, path: "/audio/speech"},
-		{method: "POST", pattern: "/v1/audio/transcriptions", dialect: events.DialectOpenAI, path: "/audio/transcriptions"},
-		{method: "POST", pattern: "/v1/audio/translations", dialect: events.DialectOpenAI, path: "/audio/translations"},
-		{method: "GET", pattern: "/v1/responses/{id}", dialect: events.DialectOpenAI, kind: kindStored, path: "/responses/"},
-		{method: "DELETE", pattern: "/v1/responses/{id}", dialect: events.DialectOpenAI, kind: kindStored, path: "/responses/"},
-		{method: "GET", pattern: "/v1/models", dialect: events.DialectOpenAI, kind: kindModels},
-		{method: "GET", pattern: "/v1/models/{model:.+}", dialect: events.DialectOpenAI, kind: kindModel},
-		{method: "GET", pattern: "/v1beta/models", dialect: events.DialectGemini, kind: kindModels},
-		{method: "GET", pattern: "/v1beta/models/{model:.+}", dialect: events.DialectGemini, kind: kindModel},
-		{method: "HEAD", pattern: "/", dialect: events.DialectOpenAI, kind: kindAlive},
-	}
-	for i, r := range all {
-		r.index = i
-		if r.version == "" {
-			r.version = "v1"
-		}
-	}
-	return all
-}
-
-// ServeHTTP satisfies http.Handler, so that a route can be found by the
-// router; requests are served by Gateway.ServeHTTP.
+// ServeHTTP satisfies http.Handler, so that the router can hold a route;
+// requests are served by Gateway.ServeHTTP.
 func (*route) ServeHTTP(http.ResponseWriter, *http.Request) {}
 
 // table finds the route of a request. Paths are matched as they were sent:
@@ -81,9 +30,11 @@ type table struct {
 }
 
 func newTable() *table {
-	t := &table{routes: newRoutes(), router: mux.NewRouter().SkipClean(true).UseEncodedPath()}
-	for _, r := range t.routes {
-		t.router.Handle(r.pattern, r).Methods(r.method)
+	t := &table{router: mux.NewRouter().SkipClean(true).UseEncodedPath()}
+	for i, op := range dialect.Operations() {
+		r := &route{Operation: op, index: i}
+		t.routes = append(t.routes, r)
+		t.router.Handle(op.Path, r).Methods(op.Method)
 	}
 	return t
 }
@@ -101,7 +52,7 @@ func (t *table) find(r *http.Request) (found *route, vars map[string]string, oth
 	}
 	for name, v := range m.Vars {
 		decoded, err := url.PathUnescape(v)
-		if err != nil {
+		if err != nil || !plainSegment(decoded) {
 			return nil, nil, false
 		}
 		m.Vars[name] = decoded
@@ -121,17 +72,17 @@ func dialectOf(r *http.Request) events.Dialect {
 		if len(r.Header["Anthropic-Version"]) > 0 {
 			return events.DialectAnthropic
 		}
-		if strings.HasPrefix(path, "/v1/models/") && strings.Contains(path, ":") && r.Method == http.MethodPost {
+		if r.Method == http.MethodPost {
 			return events.DialectGemini
 		}
 	}
 	return events.DialectOpenAI
 }
 
-// routableModel says that a model name from a path may be part of another
-// path: no traversal, no second query, nothing unprintable, no endless name.
-func routableModel(m string) bool {
-	if m == "" || len(m) > maxModel {
+// plainSegment says that a variable of a path may be part of another path: no
+// traversal, no second query, nothing unprintable, no endless name (B145).
+func plainSegment(m string) bool {
+	if m == "" || len(m) > maxSegment {
 		return false
 	}
 	for i := range len(m) {
@@ -147,5 +98,6 @@ func routableModel(m string) bool {
 	return true
 }
 
-// maxModel bounds a model name; the longest known one has 90 bytes.
-const maxModel = 256
+// maxSegment bounds a model name or a response id in a path; the longest known
+// has about 100 bytes.
+const maxSegment = 256

@@ -1,7 +1,9 @@
 package gateway
 
 import (
+	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/http"
 	"sync"
@@ -48,11 +50,10 @@ func (t *transports) close() {
 // behind our back. Redirects are never followed because the transport is used
 // without a client.
 func newTransport(connect time.Duration) *http.Transport {
-	dialer := &net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}
+	d := &dialer{net: net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}, limit: connect}
 	return &http.Transport{
-		DialContext:            dialer.DialContext,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:    connect,
+		DialContext:            d.dial,
+		DialTLSContext:         d.dialTLS,
 		ForceAttemptHTTP2:      true,
 		MaxIdleConnsPerHost:    512,
 		IdleConnTimeout:        90 * time.Second,
@@ -60,4 +61,49 @@ func newTransport(connect time.Duration) *http.Transport {
 		MaxResponseHeaderBytes: 256 << 10,
 		ReadBufferSize:         8 << 10,
 	}
+}
+
+// unreachable is a failure to reach a host: name, connect or TLS. It speaks of
+// the endpoint, never of an account (R12).
+type unreachable struct {
+	step string // dns, connect, tls
+	err  error
+}
+
+func (u *unreachable) Error() string { return u.step + ": " + u.err.Error() }
+func (u *unreachable) Unwrap() error { return u.err }
+
+type dialer struct {
+	net   net.Dialer
+	limit time.Duration
+}
+
+func (d *dialer) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	c, err := d.net.DialContext(ctx, network, addr)
+	if err == nil {
+		return c, nil
+	}
+	var dns *net.DNSError
+	if errors.As(err, &dns) {
+		return nil, &unreachable{"dns", err}
+	}
+	return nil, &unreachable{"connect", err}
+}
+
+func (d *dialer) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
+	c, err := d.dial(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		host = addr
+	}
+	tc := tls.Client(c, &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}})
+	ctx, cancel := context.WithTimeout(ctx, d.limit)
+	defer cancel()
+	if err := tc.HandshakeContext(ctx); err != nil {
+		return nil, &unreachable{"tls", errors.Join(err, c.Close())}
+	}
+	return tc, nil
 }

@@ -4,41 +4,31 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/dialect"
 	"github.com/waybill/waybill/gateway/provider"
 )
 
 // upstream is an account ready to be dispatched to.
 type upstream struct {
 	*Account
-	base *url.URL   // without trailing slash, query and fragment
-	urls []*url.URL // by route index; nil where the path holds more
+	base dialect.Base
+	host string
+	urls []*url.URL // by route index, for a request without a query; nil where the path holds more
 
 	auth, authPrefix string      // header that carries the credential, and what precedes it
 	headers          http.Header // the account's own, canonical
 	ownBetas         []string    // of anthropic-beta
-	dial             atomic.Pointer[dialled]
+	pool             pool        // but for the connect limit
+	dialled          atomic.Pointer[dialled]
 }
 
 // dialled is the connection pool that the account last used.
 type dialled struct {
-	pool
+	connect time.Duration
 	*http.Transport
-}
-
-// transport is the account's connection pool under a policy.
-func (u *upstream) transport(all *transports, connect time.Duration) *http.Transport {
-	if d := u.dial.Load(); d != nil && d.connect == connect {
-		return d.Transport
-	}
-	p := pool{scheme: u.base.Scheme, host: u.base.Host, connect: connect}
-	d := &dialled{pool: p, Transport: all.of(p)}
-	u.dial.Store(d)
-	return d.Transport
 }
 
 func newUpstream(a *Account, routes []*route) (*upstream, error) {
@@ -46,15 +36,16 @@ func newUpstream(a *Account, routes []*route) (*upstream, error) {
 	if raw == "" {
 		raw = a.Provider.BaseURL
 	}
-	base, err := url.Parse(raw)
+	base, err := dialect.ParseBase(raw)
 	if err != nil {
-		return nil, fmt.Errorf("read base_url: %w", err)
+		return nil, err
 	}
-	if (base.Scheme != "http" && base.Scheme != "https") || base.Host == "" {
-		return nil, fmt.Errorf("base_url %q: want http(s)://host[/path]", raw)
+	parsed, err := url.Parse(raw)
+	if err != nil {
+		return nil, fmt.Errorf("read base URL: %w", err)
 	}
-	base = &url.URL{Scheme: base.Scheme, Host: base.Host, Path: strings.TrimRight(base.Path, "/")}
-	u := &upstream{Account: a, base: base, urls: make([]*url.URL, len(routes)), headers: http.Header{}}
+	u := &upstream{Account: a, base: base, host: parsed.Host, urls: make([]*url.URL, len(routes)), headers: http.Header{}}
+	u.pool = pool{scheme: parsed.Scheme, host: parsed.Host}
 	u.auth, u.authPrefix = credentialHeader(a.Provider.Auth)
 	for name, values := range a.Headers {
 		if name = http.CanonicalHeaderKey(name); name == "Anthropic-Beta" {
@@ -63,12 +54,40 @@ func newUpstream(a *Account, routes []*route) (*upstream, error) {
 		}
 		u.headers[name] = values
 	}
+	return u, u.prepareURLs(routes)
+}
+
+// prepareURLs computes once what does not depend on the request.
+func (u *upstream) prepareURLs(routes []*route) (err error) {
 	for _, r := range routes {
-		if r.kind == kindRelay {
-			u.urls[r.index] = u.join(r, r.path)
+		if r.Local || r.Tied || r.Model == dialect.InPath {
+			continue
+		}
+		if u.urls[r.index], err = r.URL(u.base, "", dialect.Head{}); err != nil {
+			return err
 		}
 	}
-	return u, nil
+	return nil
+}
+
+// target is where an attempt goes.
+func (u *upstream) target(r *route, model string, head *dialect.Head) (*url.URL, error) {
+	if t := u.urls[r.index]; t != nil && head.Query == "" {
+		return t, nil
+	}
+	return r.URL(u.base, model, *head)
+}
+
+// transport is the account's connection pool under a policy.
+func (u *upstream) transport(all *transports, connect time.Duration) *http.Transport {
+	if d := u.dialled.Load(); d != nil && d.connect == connect {
+		return d.Transport
+	}
+	p := u.pool
+	p.connect = connect
+	d := &dialled{connect: connect, Transport: all.of(p)}
+	u.dialled.Store(d)
+	return d.Transport
 }
 
 // credentialHeader is where a provider expects the credential.
@@ -83,92 +102,4 @@ func credentialHeader(a provider.Auth) (name, prefix string) {
 	default:
 		return "Authorization", "Bearer "
 	}
-}
-
-// join is the one place where a base URL and a route become a path. A base URL
-// has the shape that the dialect's official SDK takes (OpenAI's ends in the
-// version, Anthropic's and Gemini's do not), but either spelling gives the same
-// path: a version is never doubled and never missing.
-func (u *upstream) join(r *route, suffix string) *url.URL {
-	root, version := splitVersion(u.base.Path)
-	switch {
-	case version == "":
-		version = r.version
-	case r.dialect != events.DialectOpenAI && (version == "v1" || version == "v1beta"):
-		version = r.version // the version belongs to the client's path
-	case r.dialect != events.DialectOpenAI:
-		root, version = u.base.Path, r.version
-	}
-	path := root + "/" + version + suffix
-	out := *u.base
-	out.Path = path
-	if decoded, err := url.PathUnescape(path); err == nil && decoded != path {
-		out.Path, out.RawPath = decoded, path
-	}
-	return &out
-}
-
-// splitVersion cuts a base path at its version: "/proxy/v1" is "/proxy" and
-// "v1"; "/v1beta/openai" is "" and "v1beta/openai".
-func splitVersion(path string) (root, version string) {
-	rest := path
-	for i := strings.IndexByte(rest, '/'); i >= 0; i = strings.IndexByte(rest, '/') {
-		seg, _, _ := strings.Cut(rest[i+1:], "/")
-		if isVersion(seg) {
-			at := len(path) - len(rest) + i
-			return path[:at], path[at+1:]
-		}
-		rest = rest[i+1:]
-	}
-	return path, ""
-}
-
-// isVersion knows v1, v4, v1beta, v1alpha2.
-func isVersion(seg string) bool {
-	if len(seg) < 2 || seg[0] != 'v' || seg[1] < '0' || seg[1] > '9' {
-		return false
-	}
-	for i := 1; i < len(seg); i++ {
-		if c := seg[i]; (c < '0' || c > '9') && (c < 'a' || c > 'z') {
-			return false
-		}
-	}
-	return true
-}
-
-// target is where an attempt goes. query is the client's, without what must
-// not travel.
-func (u *upstream) target(r *route, model, method, query string) *url.URL {
-	if t := u.urls[r.index]; t != nil {
-		if query == "" {
-			return t
-		}
-		out := *t
-		out.RawQuery = query
-		return &out
-	}
-	suffix := r.path + url.PathEscape(strings.TrimPrefix(model, "models/"))
-	if method != "" {
-		suffix += ":" + method
-	}
-	out := u.join(r, suffix)
-	out.RawQuery = query
-	return out
-}
-
-// travelling is the client's query without credentials.
-func travelling(query string) string {
-	if query == "" {
-		return ""
-	}
-	kept := make([]string, 0, 4)
-	for part := range strings.SplitSeq(query, "&") {
-		name, _, _ := strings.Cut(part, "=")
-		if decoded, err := url.QueryUnescape(name); err != nil || strings.EqualFold(decoded, "key") ||
-			strings.EqualFold(decoded, "api_key") || strings.EqualFold(decoded, "access_token") {
-			continue
-		}
-		kept = append(kept, part)
-	}
-	return strings.Join(kept, "&")
 }

@@ -1,0 +1,96 @@
+package gateway
+
+import (
+	"io"
+	"net/http"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/dialect"
+	"github.com/waybill/waybill/gateway/provider"
+	"github.com/waybill/waybill/gateway/redact"
+	"github.com/waybill/waybill/projections/routing"
+)
+
+// durable is the output commit: in strict durability the decision is in the
+// ledger before the first byte of its answer leaves.
+func (a *attempt) durable() *failure {
+	err := a.Durable(a.w.ctx)
+	switch {
+	case err == nil:
+		return nil
+	case a.x.r.Context().Err() != nil:
+		return &failure{gone: true, status: a.resp.StatusCode, finding: clientGone}
+	case a.w.why() != nil:
+		return a.broken(err)
+	}
+	return &failure{ledger: true, status: a.resp.StatusCode, cause: err,
+		finding: provider.Finding{Class: events.ClassLost, Rule: "gateway:ledger", Scope: requestScope}}
+}
+
+// head prepares the client's answer from the upstream's. From here on the
+// attempt is committed.
+func (a *attempt) head() {
+	x := a.x
+	inbound(x.w.Header(), a.resp.Header, a.token)
+	x.mark(a)
+	x.status = a.resp.StatusCode
+	a.committed = true
+}
+
+// mark names the account, where that is nobody's secret.
+func (x *exchange) mark(a *attempt) {
+	if x.cfg.ExposeAccount {
+		x.w.Header()["Waybill-Account"] = []string{a.Account.ID}
+	}
+}
+
+// relayOpaque passes bytes that nobody can look into (audio, images): the
+// first one commits.
+func (a *attempt) relayOpaque(src io.Reader) *failure { return a.relayStream(src) }
+
+// plain is the answer's body as the inspector must see it.
+func (a *attempt) plain() (io.Reader, error) { return a.resp.Body, nil }
+
+// bodyHead is what an event keeps of an error body.
+func (g *Gateway) bodyHead(a *attempt, body []byte) (string, events.Digest) {
+	if len(body) == 0 {
+		return "", events.Digest{}
+	}
+	return redact.Head(body, bodyHeadLimit, a.token), events.DigestOf("waybill body", string(body))
+}
+
+// bodyHeadLimit is the most that an event keeps, in bytes.
+const bodyHeadLimit = 512
+
+// releaseError passes an error frame that came after the commit point, without
+// what it may say of the account, and ends the answer there.
+func (s *stream) releaseError(seen *dialect.Seen) {
+	f := s.errorFrame(seen.Failed)
+	s.fail(f, events.FollowedNothing, nil)
+	s.x.end = endFailed
+	s.rest = redact.Bytes(s.rest, s.token)
+	if n := len(s.rest); n > 0 && s.rest[n-1] != '\n' {
+		s.rest = append(s.rest, '\n')
+	}
+	s.give(append(s.rest, '\n'))
+}
+
+// breakOff ends a stream that broke after its commit point by the dialect's
+// own error event, or, where its bytes cannot be ended so, by a cut.
+func (s *stream) breakOff(seen *dialect.Seen, f *failure) {
+	s.x.end = endFailed
+	r := dialect.Refusal{Dialect: s.x.speaks, Request: s.x.idText, Status: http.StatusBadGateway, Code: routing.CodeUpstream, Message: s.x.story(f)}
+	end := dialect.BreakOff(s.x.route.Operation, s.form(), seen, &r)
+	if end == nil {
+		panic(http.ErrAbortHandler)
+	}
+	s.give(end)
+}
+
+// form is the shape of the bytes that the client is getting.
+func (s *stream) form() dialect.Form {
+	if mediaType(s.resp.Header) == "text/event-stream" {
+		return dialect.SSE
+	}
+	return s.x.req.Form
+}

@@ -1,0 +1,34 @@
+package gateway
+
+import "strings"
+
+// identity asks for plain bytes.
+var identity = []string{"identity"}
+
+// codingsFor is the Accept-Encoding of an attempt: of the codings that the
+// client takes those that we can look into, else none.
+func codingsFor(accepted []string) []string {
+	var kept []string
+	for _, v := range accepted {
+		for part := range strings.SplitSeq(v, ",") {
+			name, params, _ := strings.Cut(part, ";")
+			name = strings.ToLower(strings.TrimSpace(name))
+			if readable(name) && !refusedCoding(params) {
+				kept = append(kept, name)
+			}
+		}
+	}
+	if len(kept) == 0 {
+		return identity
+	}
+	return []string{strings.Join(kept, ", ")}
+}
+
+// refusedCoding knows q=0, q=0.0 and so on.
+func refusedCoding(params string) bool {
+	q, ok := strings.CutPrefix(strings.ReplaceAll(strings.ToLower(params), " ", ""), "q=")
+	return ok && strings.Trim(q, "0.") == ""
+}
+
+// readable are the codings of an answer that the inspectors can look into.
+func readable(name string) bool { return false }

@@ -1,0 +1,147 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/provider"
+)
+
+// dispatch sends the request to the attempt's account and waits for the head
+// of an answer. A 401 to a credential that has been renewed meanwhile is asked
+// again once with the new one (R11).
+func (a *attempt) dispatch() *failure {
+	for again := false; ; again = true {
+		a.token, _ = a.up.Credential.Token()
+		f := a.send()
+		if f != nil || again || a.resp.StatusCode != http.StatusUnauthorized {
+			return f
+		}
+		if !a.up.Credential.Refresh(a.w.ctx, a.token) {
+			return nil
+		}
+		drain(a.resp.Body)
+		a.resp.Body.Close()
+		a.resp = nil
+	}
+}
+
+func (a *attempt) send() *failure {
+	req, err := a.request()
+	if err != nil {
+		return a.local("gateway:body", err)
+	}
+	if a.answer.DispatchedAt == 0 {
+		a.answer.DispatchedAt = a.x.g.engine.Now()
+	}
+	resp, err := a.up.transport(&a.x.g.transports, a.Policy.ConnectTimeout).RoundTrip(req)
+	if err != nil {
+		return a.broken(err)
+	}
+	a.resp = resp
+	return nil
+}
+
+// request makes the upstream's request from the client's original bytes and
+// headers, every time anew.
+func (a *attempt) request() (*http.Request, error) {
+	x := a.x
+	content, length, err := x.content(a.Model)
+	if err != nil {
+		return nil, err
+	}
+	target, err := a.up.target(x.route, a.Model, &x.head)
+	if err != nil {
+		return nil, err
+	}
+	req := &http.Request{
+		Method: x.route.Method, URL: target,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: outbound(x.r.Header, a.up, x.speaks, a.token),
+		Body:   content, ContentLength: length, Host: a.up.host,
+	}
+	if content != nil && x.r.Header["Idempotency-Key"] == nil && x.r.Header["X-Idempotency-Key"] == nil {
+		// Lets the transport take another connection when an idle one turns out
+		// to be closed before anything was written. With an idempotency key it
+		// would also repeat a request that was read: that is ours to decide.
+		req.GetBody = func() (io.ReadCloser, error) {
+			c, _, err := x.content(a.Model)
+			return c, err
+		}
+	}
+	return req.WithContext(a.w.ctx), nil
+}
+
+// broken is what a failed round trip or a broken body means.
+func (a *attempt) broken(err error) *failure {
+	f := &failure{cause: err}
+	switch why := a.w.why(); {
+	case a.x.r.Context().Err() != nil:
+		f.gone = true
+		f.finding = provider.Finding{Class: events.ClassClientAborted, Rule: "client:gone", Scope: events.Scope{Kind: events.ScopeRequest}}
+	case why != nil:
+		f.finding = provider.Finding{Class: events.ClassTimeout, Rule: "timeout:" + why.Error(), Scope: accountScope}
+	default:
+		f.finding = networkFinding(err)
+	}
+	return f
+}
+
+var (
+	accountScope  = events.Scope{Kind: events.ScopeAccount}
+	endpointScope = events.Scope{Kind: events.ScopeEndpoint}
+	requestScope  = events.Scope{Kind: events.ScopeRequest}
+)
+
+// networkFinding: a host that cannot be reached says nothing of an account; a
+// connection that breaks may.
+func networkFinding(err error) provider.Finding {
+	var u *unreachable
+	if errors.As(err, &u) {
+		return provider.Finding{Class: events.ClassNetwork, Rule: "network:" + u.step, Scope: endpointScope}
+	}
+	rule := "network:broken"
+	var op *net.OpError
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		rule = "network:eof"
+	case errors.As(err, &op):
+		rule = "network:" + op.Op
+	}
+	return provider.Finding{Class: events.ClassNetwork, Rule: rule, Scope: accountScope}
+}
+
+// local is a failure of ours: nothing was dispatched, nobody is at fault.
+func (a *attempt) local(rule string, err error) *failure {
+	return &failure{cause: err, finding: provider.Finding{Class: events.ClassUnclassified, Rule: rule, Scope: requestScope, Failover: provider.Never}}
+}
+
+// limit is a phase's bound, cut where max_elapsed ends first.
+func (a *attempt) limit(phase time.Duration, cause *error) (time.Duration, *error) {
+	left := a.Policy.MaxElapsed - a.w.start.Sub(a.x.begun)
+	if a.Policy.MaxElapsed > 0 && left < phase {
+		return max(left, 0), &errMaxElapsed
+	}
+	return phase, cause
+}
+
+// startWatch bounds the attempt until its headers are there.
+func (a *attempt) startWatch(parent context.Context) {
+	limit, cause := a.Policy.HeaderTimeout, &errHeaderTimeout
+	if left := a.Policy.MaxElapsed - time.Since(a.x.begun); a.Policy.MaxElapsed > 0 && left < limit {
+		limit, cause = max(left, 0), &errMaxElapsed
+	}
+	a.w = newWatch(parent, limit, cause)
+}
+
+// headLimit is how much of an error body is read and kept.
+const headLimit = 64 << 10
+
+// drain reads a little of a body that nobody wants, so that its connection can
+// be used again.
+func drain(r io.Reader) { _, _ = io.CopyN(io.Discard, r, headLimit) }

@@ -1,0 +1,135 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/dialect"
+	"github.com/waybill/waybill/gateway/engine"
+	"github.com/waybill/waybill/gateway/redact"
+	"github.com/waybill/waybill/projections/routing"
+)
+
+// final gives the client the last answer of a request that nobody could serve
+// (R17). left says what else there was and when it is worth coming back.
+func (x *exchange) final(left *engine.Refusal) {
+	a, f := x.tries.last, x.tries.why
+	none := routing.Refusal{}
+	if left != nil {
+		none = left.Refusal
+	}
+	advice := routing.Advise(routing.Last{Class: f.finding.Class, Status: f.seenStatus(x.speaks), Empty: f.empty()}, &none)
+	reply := &events.Reply{Status: uint32(advice.Status), RetryAfter: advice.RetryAfter, RetrySource: advice.RetrySource}
+	if advice.Refusal {
+		reply.Code = advice.Code
+	}
+	if left != nil {
+		reply.Left = left.Left()
+	}
+	a.fail(f, events.FollowedReturned, reply)
+	x.end = endFailed
+	if advice.Replaced || !f.presentable() {
+		x.refuse(x.ownWords(f, advice))
+		return
+	}
+	x.pass(a, f, advice)
+}
+
+// ownWords stand in for an answer that cannot be passed on.
+func (x *exchange) ownWords(f *failure, advice routing.Advice) dialect.Refusal {
+	code := advice.Code
+	if code == "" {
+		code = routing.CodeUpstream
+	}
+	return dialect.Refusal{Code: code, Status: advice.Status, RetryAfter: advice.RetryAfter, Message: x.story(f)}
+}
+
+// story is what happened, for people.
+func (x *exchange) story(f *failure) string {
+	switch {
+	case f.finding.Class == events.ClassTimeout:
+		return "no upstream answered in time (" + f.finding.Rule + "); " + x.tried()
+	case f.finding.Class == events.ClassNetwork:
+		return "the upstream could not be reached or broke off (" + f.finding.Rule + "); " + x.tried()
+	case f.malformed != "":
+		return fmt.Sprintf("the upstream answered %d without an answer (%s); %s", f.status, f.malformed, x.tried())
+	case ownAccount(f.finding.Class):
+		return "no account could serve this request; " + x.tried()
+	}
+	return fmt.Sprintf("the upstream answered %d (%s); %s", f.status, f.finding.Class, x.tried())
+}
+
+// ownAccount: the answer speaks of our account, not of the client's request.
+func ownAccount(c events.Class) bool {
+	return c == events.ClassAuthFailed || c == events.ClassCreditsExhausted || c == events.ClassForbidden
+}
+
+// presentable says that the upstream's own error can be given to the client.
+func (f *failure) presentable() bool { return f.whole && !f.frame && json.Valid(f.body) }
+
+// empty: a 200 without content.
+func (f *failure) empty() bool {
+	return f.malformed == dialect.MalformedEmpty || f.malformed == dialect.MalformedNoAnswer
+}
+
+// seenStatus is the status that an answer amounts to.
+func (f *failure) seenStatus(d events.Dialect) int {
+	if f.frame {
+		return statusOfClass(d, f.finding.Class)
+	}
+	return f.status
+}
+
+// tried tells how many accounts were asked.
+func (x *exchange) tried() string {
+	if n := len(x.tries.tried); n != 1 {
+		return strconv.Itoa(n) + " accounts were tried"
+	}
+	return "1 account was tried"
+}
+
+// statusOfClass is for an error inside a 200 that nobody has seen yet: the
+// client gets the status that it would have had.
+func statusOfClass(d events.Dialect, c events.Class) int {
+	switch c {
+	case events.ClassRateLimited, events.ClassWindowExhausted:
+		return http.StatusTooManyRequests
+	case events.ClassOverloaded:
+		if d == events.DialectAnthropic {
+			return 529
+		}
+		return http.StatusServiceUnavailable
+	case events.ClassInvalidRequest, events.ClassPolicyRefused:
+		return http.StatusBadRequest
+	case events.ClassNotFound, events.ClassModelUnsupported:
+		return http.StatusNotFound
+	}
+	return http.StatusBadGateway
+}
+
+// pass gives the client the upstream's own error, without what it may say of
+// the account.
+func (x *exchange) pass(a *attempt, f *failure, advice routing.Advice) {
+	h := x.w.Header()
+	inbound(h, f.header, a.token)
+	delete(h, "Content-Encoding")
+	x.mark(a)
+	if advice.RetryAfter > 0 {
+		h["Retry-After"] = []string{strconv.FormatInt(advice.RetryAfter, 10)}
+		if advice.RetryAfter > 60 {
+			h["X-Should-Retry"] = []string{"false"}
+		}
+	}
+	body := redact.Bytes(f.body, a.token)
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	x.status = advice.Status
+	x.w.WriteHeader(advice.Status)
+	n, err := x.w.Write(body)
+	x.sent += int64(n)
+	if err != nil {
+		x.end = endAborted
+	}
+}

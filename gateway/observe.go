@@ -1,0 +1,111 @@
+package gateway
+
+import (
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/dialect"
+	"github.com/waybill/waybill/gateway/provider"
+)
+
+// observeHead reads what the head of an answer says by itself.
+func (a *attempt) observeHead() {
+	h := a.resp.Header
+	a.answer.UpstreamID = upstreamID(h)
+	a.answer.Reading = a.up.Provider.Reading(&provider.Answer{
+		Status: a.resp.StatusCode, Header: h, Model: a.Model, Dialect: a.x.speaks, At: a.x.g.engine.Now(),
+	})
+}
+
+// upstreamID is the provider's own request id.
+func upstreamID(h http.Header) string {
+	for _, name := range [...]string{"X-Request-Id", "Request-Id", "X-Goog-Request-Id", "Cf-Ray"} {
+		if v := h[name]; len(v) > 0 && v[0] != "" {
+			return v[0][:min(len(v[0]), 128)]
+		}
+	}
+	return ""
+}
+
+// statusFailure is an answer whose status is no success.
+func (a *attempt) statusFailure() *failure {
+	f := &failure{status: a.resp.StatusCode, header: a.resp.Header}
+	a.w.until(a.limit(a.Policy.FirstTokenTimeout, &errFirstTokenTimeout))
+	src, err := a.plain()
+	if err == nil {
+		f.body, err = io.ReadAll(io.LimitReader(src, headLimit+1))
+	}
+	if a.x.r.Context().Err() != nil {
+		return a.broken(err)
+	}
+	// A body that breaks off does not make the status less of an answer.
+	f.whole = err == nil && len(f.body) <= headLimit
+	f.body = f.body[:min(len(f.body), headLimit)]
+	f.shouldRetry = a.resp.Header.Get("X-Should-Retry")
+	f.finding = a.classify(f)
+	return f
+}
+
+// errorFrame is an error inside a 200.
+func (a *attempt) errorFrame(frame []byte) *failure {
+	f := &failure{status: a.resp.StatusCode, header: a.resp.Header, body: clone(frame), whole: true, frame: true}
+	f.finding = a.classify(f)
+	return f
+}
+
+func (a *attempt) classify(f *failure) provider.Finding {
+	a.answer.AnsweredAt = a.x.g.engine.Now()
+	answer := provider.Answer{
+		Status: f.status, Header: f.header, Body: f.body, Model: a.Model, Dialect: a.x.speaks,
+		At: a.answer.AnsweredAt, Stream: f.frame,
+	}
+	return a.up.Provider.Classify(answer)
+}
+
+// malformed is a 200 that is no answer.
+func (a *attempt) malformed(why string, body []byte) *failure {
+	return &failure{
+		status: a.resp.StatusCode, header: a.resp.Header, body: clone(body[:min(len(body), headLimit)]), malformed: why,
+		finding: provider.Finding{Class: events.ClassMalformed, Rule: "malformed:" + strings.ReplaceAll(why, " ", "_"), Scope: accountScope},
+	}
+}
+
+func clone(b []byte) []byte { return append([]byte(nil), b...) }
+
+// mode is how an answer is relayed.
+type mode uint8
+
+const (
+	growing mode = iota // an event stream or a growing array
+	whole               // one JSON document or text
+	opaque              // bytes that nobody looks into
+)
+
+// modeOf tells by what was asked for and by what came.
+func (a *attempt) modeOf() mode {
+	media := mediaType(a.resp.Header)
+	switch {
+	case media == "text/event-stream":
+		return growing
+	case a.x.req.Form == dialect.Array && strings.HasSuffix(media, "json"):
+		return growing
+	case a.x.route.Answer == dialect.Binary && !strings.HasPrefix(media, "text/html") && !strings.HasSuffix(media, "json"):
+		return opaque
+	}
+	return whole
+}
+
+// mediaType is the type of an answer without parameters, in lower case.
+func mediaType(h http.Header) string {
+	v := h["Content-Type"]
+	if len(v) == 0 {
+		return ""
+	}
+	media, _, _ := strings.Cut(v[0], ";")
+	if media == "application/json" || media == "text/event-stream" {
+		return media
+	}
+	return strings.ToLower(strings.TrimSpace(media))
+}

@@ -1,0 +1,52 @@
+package gateway
+
+import (
+	"net/http"
+
+	"github.com/waybill/waybill/gateway/dialect"
+	"github.com/waybill/waybill/gateway/engine"
+)
+
+// refuse sends an answer that Waybill makes itself, by the one writer of such
+// answers.
+func (x *exchange) refuse(r dialect.Refusal) {
+	r.Dialect, r.Request = x.speaks, x.idText
+	x.status, x.code = r.Status, r.Code
+	if x.end == "" {
+		x.end = endRefused
+	}
+	r.Write(x.w)
+}
+
+// badRequest refuses a request because of what it is.
+func (x *exchange) badRequest(err *dialect.Error) {
+	x.refuse(dialect.RefusalOf(x.speaks, err, x.idText))
+}
+
+// ledgerDown: what cannot be recorded is not served.
+func (x *exchange) ledgerDown() {
+	x.end = endFailed
+	x.refuse(dialect.Refusal{Code: "ledger_unavailable", Status: http.StatusServiceUnavailable, RetryAfter: 1,
+		Message: "the ledger cannot record decisions now"})
+}
+
+// refused sends a recorded refusal, or, where an attempt was made, its answer.
+func (x *exchange) refused(r *engine.Refusal) {
+	if x.tries.last != nil {
+		x.final(r)
+		return
+	}
+	if err := r.Durable(x.r.Context()); err != nil {
+		x.undecided(err)
+		return
+	}
+	x.refuse(dialect.Refusal{Code: r.Code, Status: r.Status, RetryAfter: r.RetryAfter, Message: r.Message})
+}
+
+// How a request ended, for the log line and the metrics.
+const (
+	endServed  = "served"
+	endFailed  = "failed"
+	endRefused = "refused"
+	endAborted = "aborted"
+)

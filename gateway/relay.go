@@ -1,0 +1,151 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/engine"
+	"github.com/waybill/waybill/gateway/provider"
+	"github.com/waybill/waybill/projections/routing"
+)
+
+// relay walks the accounts: decide, dispatch, observe, until one of them has
+// answered the client or nobody is left.
+func (x *exchange) relay() {
+	for {
+		att, refusal, err := x.g.engine.Decide(x.r.Context(), x.ask())
+		switch {
+		case err != nil:
+			x.undecided(err)
+			return
+		case refusal != nil:
+			x.refused(refusal)
+			return
+		}
+		a := x.begin(att)
+		f := a.run()
+		x.tries.current = nil
+		if f == nil || x.settle(a, f) {
+			return
+		}
+	}
+}
+
+// ask is the request's wish for its next attempt.
+func (x *exchange) ask() engine.Ask {
+	t := &x.tries
+	return engine.Ask{
+		Request: x.id, Attempt: uint32(len(t.tried) + 1), Client: x.client.ID, Dialect: x.speaks, Model: x.req.Model,
+		Session: x.session, Tie: x.tie, Tried: t.tried, Avoid: t.avoid, Tested: t.tested,
+		Last: t.policy != nil && len(t.tried)+1 >= int(t.policy.MaxAttempts), Answered: t.last != nil,
+	}
+}
+
+// begin is a decided attempt, its clock running.
+func (x *exchange) begin(att *engine.Attempt) *attempt {
+	a := &attempt{Attempt: att, x: x, up: x.cfg.accounts[att.Account.ID], spare: hasSpare(att)}
+	t := &x.tries
+	t.current, t.policy, t.account = a, att.Policy, att.Account.ID
+	t.tried = append(t.tried, att.Account.No)
+	t.tested = t.tested || att.Decision.Trial != nil
+	a.startWatch(x.r.Context())
+	return a
+}
+
+// hasSpare says whether another candidate could have served, too.
+func hasSpare(att *engine.Attempt) bool {
+	for i := range att.Decision.Candidates {
+		c := &att.Decision.Candidates[i]
+		if c.Account != att.Account.No && c.Reason == events.ReasonNone {
+			return true
+		}
+	}
+	return false
+}
+
+// run is one dispatch and what comes of it: nil when the client has been
+// answered. The upstream's connection is given up, whatever is left of it,
+// before run returns: nothing runs on while the next account is asked (B067).
+func (a *attempt) run() *failure {
+	defer a.close()
+	if a.up == nil {
+		return a.local("gateway:account_gone", errors.New("the account is no longer configured"))
+	}
+	if f := a.dispatch(); f != nil {
+		return f
+	}
+	a.observeHead()
+	if a.resp.StatusCode < 200 || a.resp.StatusCode > 299 {
+		return a.statusFailure()
+	}
+	src, err := a.plain()
+	if err != nil {
+		return a.malformed("coding", nil)
+	}
+	a.look = a.x.route.Inspect(a.x.req.Form, a.resp.Header.Get("Content-Type"))
+	switch a.modeOf() {
+	case growing:
+		return a.relayStream(src)
+	case opaque:
+		return a.relayOpaque(src)
+	default:
+		return a.relayWhole(src, a.resp.ContentLength)
+	}
+}
+
+// close gives up what the attempt holds of its upstream.
+func (a *attempt) close() {
+	a.w.stop()
+	if a.resp != nil {
+		a.resp.Body.Close()
+	}
+}
+
+// settle records a failed attempt and says whether the request is over.
+func (x *exchange) settle(a *attempt, f *failure) (over bool) {
+	t := &x.tries
+	switch {
+	case f.gone:
+		a.fail(f, events.FollowedNothing, nil)
+		x.end = endAborted
+		return true
+	case f.ledger:
+		a.fail(f, events.FollowedNothing, nil)
+		x.ledgerDown()
+		return true
+	}
+	t.last, t.why = a, f
+	if x.mayGoOn(a, f) {
+		a.fail(f, events.FollowedFailover, nil)
+		return false
+	}
+	x.final(nil)
+	return true
+}
+
+// mayGoOn says whether another account may be asked, and keeps in mind what
+// the answer rules out.
+func (x *exchange) mayGoOn(a *attempt, f *failure) bool {
+	t := &x.tries
+	t.walked.Attempts = append(t.walked.Attempts, routing.Made{
+		Account: a.Account.No, Class: f.finding.Class, Status: f.status, Onward: routing.Onward(f.finding.Failover), ShouldRetry: f.shouldRetry,
+	})
+	t.walked.Elapsed, t.walked.Tied = time.Since(x.begun), x.tie != 0
+	if f.finding.Failover == provider.OtherEndpoint {
+		t.avoid = append(t.avoid, a.Account.Settings.Endpoint)
+	}
+	return routing.MayFailover(&t.walked, a.Policy) == routing.GoesOn
+}
+
+// undecided: there will be no decision.
+func (x *exchange) undecided(err error) {
+	switch {
+	case x.r.Context().Err() != nil || errors.Is(err, context.Canceled):
+		x.end = endAborted
+	default:
+		x.g.log.Error("decision failed", "request", x.idText, "error", err)
+		x.ledgerDown()
+	}
+}

@@ -1,0 +1,207 @@
+package gateway
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/dialect"
+	"github.com/waybill/waybill/gateway/provider"
+)
+
+const (
+	// holdLimit bounds what is held back before the first meaningful frame.
+	holdLimit = 64 << 10
+	// linger is how long a finished answer waits for its upstream to end the
+	// body, so that the connection can be used again.
+	linger = 150 * time.Millisecond
+)
+
+// stream relays an answer that grows. Until the first meaningful frame every
+// byte is held back, in order, and any fault is a failover; from then on every
+// read is written and flushed at once and nothing is retried.
+type stream struct {
+	*attempt
+	src  io.Reader // plain bytes
+	fed  int64     // bytes given to the inspector
+	out  int64     // bytes given to the client
+	rest []byte    // fed and not yet given: held back, or an incomplete line
+}
+
+// relayStream returns nil when the client has been answered.
+func (a *attempt) relayStream(src io.Reader) *failure {
+	s := &stream{attempt: a, src: src}
+	buf := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	a.w.until(a.limit(a.Policy.FirstTokenTimeout, &errFirstTokenTimeout))
+	for {
+		n, err := src.Read(*buf)
+		if n > 0 {
+			a.look.Feed((*buf)[:n])
+			s.fed += int64(n)
+		}
+		if err != nil {
+			a.look.End(endOf(err))
+		}
+		f, done := s.step((*buf)[:n], err)
+		if f != nil || done {
+			return f
+		}
+	}
+}
+
+// endOf is how an inspector is told of the end of a body.
+func endOf(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// step handles one read. done: the answer is over for the client.
+func (s *stream) step(p []byte, err error) (f *failure, done bool) {
+	seen := s.look.Seen()
+	if !s.committed {
+		s.rest = append(s.rest, p...)
+		if f, ready := s.judge(seen, err); f != nil || !ready {
+			return f, false
+		}
+		if f, gone := s.commit(); f != nil || gone {
+			return f, gone
+		}
+		p = nil
+	}
+	return nil, s.release(seen, p, err)
+}
+
+// judge decides what the held bytes amount to: a failure, enough to commit, or
+// neither yet.
+func (s *stream) judge(seen *dialect.Seen, err error) (f *failure, ready bool) {
+	switch {
+	case seen.Failed != nil:
+		return s.errorFrame(seen.Failed), false
+	case err != nil && !errors.Is(err, io.EOF) && seen.Terminal == "":
+		return s.broken(err), false
+	case seen.Malformed != "":
+		return s.malformed(seen.Malformed, s.rest), false
+	case seen.Meaningful:
+		return nil, true
+	case err != nil:
+		return s.malformed(dialect.MalformedEmpty, s.rest), false
+	case len(s.rest) <= holdLimit:
+		return nil, false
+	case s.spare:
+		return s.malformed("preamble", nil), false
+	}
+	return nil, true // the last possible attempt is released as it comes
+}
+
+// commit makes the answer the client's: the decision is durable before the
+// first byte.
+func (s *stream) commit() (f *failure, gone bool) {
+	s.meaningful()
+	if f := s.durable(); f != nil {
+		return f, false
+	}
+	s.head()
+	s.x.w.WriteHeader(s.x.status)
+	return nil, false
+}
+
+// release gives the client what it may have. It records a terminal success
+// before the bytes that tell of it leave.
+func (s *stream) release(seen *dialect.Seen, p []byte, err error) (done bool) {
+	if seen.Terminal != "" && (seen.Over || err != nil) {
+		s.succeed(seen.Terminal)
+	}
+	if seen.Failed != nil && !s.recorded {
+		s.rest = append(s.rest, p...)
+		s.releaseError(seen)
+		return true
+	}
+	if !s.write(seen.Safe, p) {
+		s.clientLeft()
+		return true
+	}
+	if err != nil {
+		return s.ended(seen, err)
+	}
+	if !s.flush() {
+		s.clientLeft()
+		return true
+	}
+	if s.recorded {
+		s.w.until(s.w.elapsed()+linger, &errLinger)
+	} else {
+		s.w.until(s.w.elapsed()+s.Policy.IdleTimeout, &errIdleTimeout)
+	}
+	return false
+}
+
+// write gives the client everything up to safe; what lies beyond waits in rest.
+func (s *stream) write(safe int64, p []byte) bool {
+	if s.recorded {
+		safe = s.fed // nothing more is judged: what comes belongs to the answer
+	}
+	give := safe - s.out
+	if n := int64(len(s.rest)); n > 0 && give > 0 {
+		n = min(n, give)
+		if !s.give(s.rest[:n]) {
+			return false
+		}
+		s.rest = s.rest[:copy(s.rest, s.rest[n:])]
+		give -= n
+	}
+	if give > 0 {
+		n := min(give, int64(len(p)))
+		if !s.give(p[:n]) {
+			return false
+		}
+		p = p[n:]
+	}
+	s.rest = append(s.rest, p...)
+	return true
+}
+
+func (s *stream) give(p []byte) bool {
+	n, err := s.x.w.Write(p)
+	s.out += int64(n)
+	s.x.sent += int64(n)
+	return err == nil
+}
+
+func (s *stream) flush() bool {
+	return http.NewResponseController(s.x.w).Flush() == nil
+}
+
+// ended is the end of the body, clean or not.
+func (s *stream) ended(seen *dialect.Seen, err error) (done bool) {
+	if s.recorded {
+		return true
+	}
+	var f *failure
+	switch {
+	case !errors.Is(err, io.EOF):
+		f = s.broken(err)
+	default:
+		f = s.malformed(dialect.MalformedTruncated, nil)
+	}
+	if f.gone {
+		s.clientLeft()
+		return true
+	}
+	s.fail(f, events.FollowedNothing, nil)
+	s.breakOff(seen, f)
+	return true
+}
+
+// clientLeft records that the client did not wait for the end.
+func (a *attempt) clientLeft() {
+	a.w.stop()
+	a.fail(&failure{status: a.resp.StatusCode, finding: clientGone, gone: true}, events.FollowedNothing, nil)
+	a.x.end = endAborted
+}
+
+var clientGone = provider.Finding{Class: events.ClassClientAborted, Rule: "client:gone", Scope: requestScope}

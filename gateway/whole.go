@@ -1,0 +1,84 @@
+package gateway
+
+import (
+	"errors"
+	"io"
+	"strconv"
+
+	"github.com/waybill/waybill/gateway/dialect"
+)
+
+// errTooLarge: an answer beyond max_body.
+var errTooLarge = errors.New("answer is larger than max_body")
+
+// relayWhole reads an answer that is no stream to its end, checks it, and only
+// then lets the client have it. It returns nil when the client has been
+// answered.
+func (a *attempt) relayWhole(src io.Reader, length int64) *failure {
+	a.w.until(a.limit(a.Policy.FirstTokenTimeout, &errFirstTokenTimeout))
+	c := contents.Get().(*content)
+	defer c.free()
+	err := a.readWhole(c, src, length)
+	if errors.Is(err, errTooLarge) {
+		return a.malformed("larger than max_body", nil)
+	}
+	a.look.Feed(c.b)
+	a.look.End(err)
+	seen := a.look.Seen()
+	switch {
+	case seen.Failed != nil:
+		return a.errorFrame(seen.Failed)
+	case err != nil && seen.Terminal == "":
+		return a.broken(err)
+	case seen.Malformed != "":
+		return a.malformed(seen.Malformed, c.b)
+	case seen.Terminal == "":
+		return a.malformed(dialect.MalformedTruncated, c.b)
+	}
+	a.meaningful()
+	if f := a.durable(); f != nil {
+		return f
+	}
+	a.succeed(seen.Terminal)
+	a.deliver(c.b)
+	return nil
+}
+
+// deliver sends a checked answer.
+func (a *attempt) deliver(b []byte) {
+	x := a.x
+	a.head()
+	x.w.Header()["Content-Length"] = []string{strconv.Itoa(len(b))}
+	x.w.WriteHeader(x.status)
+	n, err := x.w.Write(b)
+	x.sent += int64(n)
+	x.end = endServed
+	if err != nil {
+		x.end = endAborted
+	}
+}
+
+// readWhole reads up to max_body. What was read stays in c with an error, too.
+func (a *attempt) readWhole(c *content, src io.Reader, length int64) error {
+	limit := int64(a.Policy.MaxBody)
+	if length > limit {
+		return errTooLarge
+	}
+	c.reserve(length)
+	for {
+		if len(c.b) == cap(c.b) {
+			c.grow(limit)
+		}
+		n, err := src.Read(c.b[len(c.b):cap(c.b)])
+		c.b = c.b[:len(c.b)+n]
+		switch {
+		case int64(len(c.b)) > limit:
+			return errTooLarge
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
+		a.w.until(a.w.elapsed()+a.Policy.IdleTimeout, &errIdleTimeout)
+	}
+}

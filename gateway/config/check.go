@@ -1,0 +1,251 @@
+package config
+
+import (
+	"net/url"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/waybill/waybill/events"
+)
+
+// leaseMargin is how far a trial's lease must outlast the first token (R4).
+const leaseMargin = 30 * time.Second
+
+// checker finds what single values cannot show: names that clash, names that
+// mean nothing, keys that exclude each other.
+type checker struct {
+	*reader
+	*Config
+}
+
+func (c *checker) check() {
+	c.accounts()
+	c.models()
+	c.clients()
+	c.lease()
+	c.exposure()
+}
+
+func (c *checker) accounts() {
+	seen := map[string]Position{}
+	for i := range c.Accounts {
+		a := &c.Accounts[i]
+		c.unique(seen, "account", a.ID, a.At)
+		c.providerOf(a)
+		c.credential(a)
+		c.quota(a)
+		if a.BaseURL != "" {
+			c.url(a.At, "base_url", a.BaseURL)
+		}
+	}
+}
+
+// unique reports an id that is missing or taken.
+func (c *checker) unique(seen map[string]Position, what, id string, p Position) {
+	if id == "" {
+		c.fault(p, "add `id: some-name`", "%s has no id", what)
+		return
+	}
+	if first, taken := seen[id]; taken {
+		c.fault(p, "give one of them another id", "%s %q stands twice, first on line %d", what, id, first.Line)
+		return
+	}
+	seen[id] = p
+}
+
+func (c *checker) providerOf(a *Account) {
+	p := c.catalog[a.Provider]
+	switch {
+	case a.Provider == "":
+		c.fault(a.At, "add `provider:`, one of "+strings.Join(c.providerIDs(), ", "), "account %q has no provider", a.ID)
+	case p == nil:
+		c.fault(a.At, didYouMean(a.Provider, c.providerIDs())+"; openai-compatible with a base_url serves any other", "account %q: provider %q is not known", a.ID, a.Provider)
+	case p.SignalsOnly:
+		c.fault(a.At, "use another provider", "account %q: Waybill knows what %s answers but cannot send requests to it", a.ID, p.ID)
+	case p.BaseURL == "" && a.BaseURL == "":
+		c.fault(a.At, "add `base_url: https://host/v1`", "account %q: provider %s needs a base_url", a.ID, p.ID)
+	}
+}
+
+func (c *checker) providerIDs() []string {
+	ids := make([]string, 0, len(c.catalog))
+	for id := range c.catalog {
+		ids = append(ids, id)
+	}
+	sort.Strings(ids)
+	return ids
+}
+
+func (c *checker) credential(a *Account) {
+	n := 0
+	for _, has := range []bool{!a.APIKey.Empty(), a.APIKeyFile != "", len(a.CredentialCommand) > 0} {
+		if has {
+			n++
+		}
+	}
+	if n > 1 {
+		c.fault(a.At, "keep one of api_key, api_key_file and credential_command", "account %q has %d credentials", a.ID, n)
+	}
+	if n == 0 && c.catalog[a.Provider] != nil && a.Provider != "openai-compatible" {
+		c.fault(a.At, "add `api_key: ${SOME_VARIABLE}`", "account %q has no credential", a.ID)
+	}
+}
+
+func (c *checker) quota(a *Account) {
+	q := &a.Quota
+	p := c.catalog[a.Provider]
+	switch {
+	case q.Source == "preset" && p != nil && p.Quota == nil:
+		c.fault(q.At, "use headers, push or http", "account %q: provider %s has no usage endpoint that Waybill knows", a.ID, a.Provider)
+	case q.Source == "http" && q.URL == "":
+		c.fault(q.At, "add `url:`", "account %q: quota source http needs a url", a.ID)
+	case q.Source == "http" && len(q.Windows) == 0 && q.Credit == nil:
+		c.fault(q.At, "add `windows:` or `credit:`", "account %q: quota source http needs a mapping of its answer", a.ID)
+	case q.Source != "http" && (q.URL != "" || len(q.Windows) > 0 || q.Credit != nil || len(q.Headers) > 0):
+		c.fault(q.At, "write `source: http`, or remove them", "account %q: url, headers, windows and credit belong to quota source http", a.ID)
+	}
+	if q.URL != "" {
+		c.url(q.At, "url", q.URL)
+	}
+	for i := range q.Windows {
+		if q.Windows[i].Name == "" && q.Windows[i].Each == "" {
+			c.fault(q.Windows[i].At, "add `name:`", "account %q: a window of its quota has no name", a.ID)
+		}
+	}
+}
+
+func (c *checker) url(p Position, key, raw string) {
+	u, err := url.Parse(raw)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil {
+		c.fault(p, "write https://host/path, without user and password", "%s is no address of a web server", key)
+	}
+}
+
+func (c *checker) models() {
+	seen := map[string]Position{}
+	for i := range c.Models {
+		m := &c.Models[i]
+		switch first, taken := seen[m.Name]; {
+		case m.Name == "":
+			c.fault(m.At, "add `name:`", "a model has no name")
+		case taken:
+			c.fault(m.At, "make one model with several targets", "model %q stands twice, first on line %d", m.Name, first.Line)
+		}
+		seen[m.Name] = m.At
+		if m.Targets == nil {
+			c.fault(m.At, "add `targets: [{accounts: [...]}]`", "model %q has no targets", m.Name)
+		}
+		for j := range m.Targets {
+			c.target(m, &m.Targets[j])
+		}
+	}
+}
+
+func (c *checker) target(m *Model, t *Target) {
+	if (t.Accounts == nil) == (t.Provider == "") {
+		c.fault(t.At, "name either `accounts:` or `provider:`", "a target of model %q needs one of both", m.Name)
+	}
+	ids := make([]string, len(c.Accounts))
+	for i := range c.Accounts {
+		ids[i] = c.Accounts[i].ID
+	}
+	for _, id := range t.Accounts {
+		if !slices.Contains(ids, id) {
+			c.fault(t.At, didYouMean(id, ids), "model %q: there is no account %q", m.Name, id)
+		}
+	}
+	if t.Provider != "" && !slices.ContainsFunc(c.Accounts, func(a Account) bool { return a.Provider == t.Provider }) {
+		c.fault(t.At, "add an account of it, or remove the target", "model %q: no account has the provider %q", m.Name, t.Provider)
+	}
+}
+
+func (c *checker) clients() {
+	seen := map[string]Position{}
+	keys := map[string]string{}
+	for i := range c.Clients {
+		cl := &c.Clients[i]
+		c.unique(seen, "client", cl.ID, cl.At)
+		if cl.Key.Empty() == (cl.KeySHA256 == "") {
+			c.fault(cl.At, "give it either `key: ${SOME_VARIABLE}` or the `key_sha256:` that `waybill keys new` prints", "client %q needs one key", cl.ID)
+			continue
+		}
+		digest := cl.Digest()
+		if other, taken := keys[string(digest[:])]; taken {
+			c.fault(cl.At, "give each client a key of its own", "clients %q and %q have the same key", other, cl.ID)
+		}
+		keys[string(digest[:])] = cl.ID
+	}
+}
+
+// lease keeps a trial's slot at least as long as its first token may take.
+func (c *checker) lease() {
+	least := c.Policy.FirstTokenTimeout + leaseMargin
+	if c.Policy.TrialLease >= least {
+		return
+	}
+	p, said := c.places["policy.trial_lease"]
+	if !said {
+		c.Policy.TrialLease = least
+		return
+	}
+	c.fault(p, "write at least "+short(least)+", or a shorter first_token_timeout",
+		"trial_lease is below first_token_timeout + %s", leaseMargin)
+}
+
+// exposure refuses to be open beyond this machine.
+func (c *checker) exposure() {
+	if !Loopback(c.Env.Listen) && len(c.Clients) == 0 {
+		c.faults = append(c.faults, Fault{File: "WAYBILL_LISTEN", Problem: "without client keys anybody could spend the accounts: " + c.Env.Listen + " is beyond loopback",
+			Mend: "set WAYBILL_CLIENT_KEY or clients: in the file (`waybill keys new` makes a key), or listen on 127.0.0.1"})
+	}
+	if !Loopback(c.Env.AdminListen) && c.Env.AdminToken.Empty() {
+		c.faults = append(c.faults, Fault{File: "WAYBILL_ADMIN_LISTEN", Problem: "without a token anybody could act as the operator: " + c.Env.AdminListen + " is beyond loopback",
+			Mend: "set WAYBILL_ADMIN_TOKEN, or listen on 127.0.0.1"})
+	}
+}
+
+// settingsOf is what the ledger holds of an account.
+func (c *Config) settingsOf(a *Account) events.Settings {
+	p := c.catalog[a.Provider]
+	s := events.Settings{
+		Provider: a.Provider, Endpoint: c.endpoint(a), Group: a.QuotaGroup, Dialects: slices.Clone(p.Dialects),
+		Known: p.Known, Models: a.Models, Families: p.Families, Weight: a.Weight, Priority: a.Priority,
+		MaxConcurrent: a.MaxConcurrent, QuotaSource: c.QuotaSource(a),
+	}
+	for d := range p.Surfaces {
+		s.Dialects = append(s.Dialects, d)
+	}
+	slices.Sort(s.Dialects)
+	s.Dialects = slices.Compact(s.Dialects)
+	return s
+}
+
+// endpoint is the host that an account is reached at.
+func (c *Config) endpoint(a *Account) string {
+	raw := a.BaseURL
+	if raw == "" {
+		raw = c.catalog[a.Provider].BaseURL
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(u.Host)
+}
+
+// QuotaSource is where an account's readings come from: what the file says,
+// else the provider's own endpoint, else the headers of its answers.
+func (c *Config) QuotaSource(a *Account) string {
+	p := c.catalog[a.Provider]
+	switch {
+	case a.Quota.Source != "":
+		return a.Quota.Source
+	case p.Quota != nil:
+		return "preset"
+	case p.InBand != nil:
+		return "headers"
+	}
+	return "none"
+}

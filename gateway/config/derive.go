@@ -1,0 +1,50 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/engine"
+	"github.com/waybill/waybill/gateway/provider"
+)
+
+// Enrolments is what the ledger holds of the accounts; epoch names the
+// credential that each would send.
+func (c *Config) Enrolments(epoch func(a *Account) events.Epoch) []engine.Enrolment {
+	out := make([]engine.Enrolment, len(c.Accounts))
+	for i := range c.Accounts {
+		a := &c.Accounts[i]
+		out[i] = engine.Enrolment{ID: a.ID, Epoch: epoch(a), Settings: c.settingsOf(a)}
+	}
+	return out
+}
+
+// Document is the routing document.
+func (c *Config) Document() events.Document {
+	d := events.Document{Policy: c.Policy}
+	for _, m := range c.Models {
+		r := events.Route{Name: m.Name, Strategy: m.Strategy}
+		for _, t := range m.Targets {
+			r.Tiers = append(r.Tiers, events.Tier{Accounts: t.Accounts, Provider: t.Provider, Model: t.Model})
+		}
+		d.Models = append(d.Models, r)
+	}
+	for _, cl := range c.Clients {
+		d.Clients = append(d.Clients, events.Client{ID: cl.ID, Models: cl.Models, RPM: cl.RPM, MaxConcurrent: cl.MaxConcurrent})
+	}
+	return d
+}
+
+// ProviderOf is an account's provider.
+func (c *Config) ProviderOf(a *Account) *provider.Provider { return c.catalog[a.Provider] }
+
+// Digest is the SHA-256 of the client's key.
+func (c *Client) Digest() [sha256.Size]byte {
+	if c.KeySHA256 == "" {
+		return sha256.Sum256([]byte(c.Key.Reveal()))
+	}
+	var d [sha256.Size]byte
+	_, _ = hex.Decode(d[:], []byte(c.KeySHA256)) // checked when it was read
+	return d
+}

@@ -146,8 +146,17 @@ func (l *Log) commit(b *batch) error {
 	}
 	evs, fresh := b.place(results)
 	l.tail.push(fresh)
+	l.tail.advance(newest(results)) // also what an earlier try of unknown outcome had added
 	b.settle(evs, results)
 	return nil
+}
+
+// newest is the highest position of a commit.
+func newest(results []Result) (p events.Position) {
+	for i := range results {
+		p = max(p, results[i].Position)
+	}
+	return p
 }
 
 // place turns drafts into events, and picks those that this commit added.

@@ -44,6 +44,17 @@ func (t *Ticket) Wait(ctx context.Context) ([]events.Event, error) {
 	}
 }
 
+// Err is why the drafts are not durable, as far as that is known by now; it
+// never waits.
+func (t *Ticket) Err() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.resolved {
+		return nil
+	}
+	return t.err
+}
+
 // resolve makes the outcome known, once.
 func (t *Ticket) resolve(err error) {
 	t.mu.Lock()

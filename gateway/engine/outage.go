@@ -112,7 +112,7 @@ func (e *Engine) look() {
 	if e.seq == e.settled || e.life.Err() != nil {
 		return
 	}
-	if err := refused(e.newest); err != nil {
+	if err := e.newest.Err(); err != nil {
 		e.beginOutage(err)
 		return
 	}

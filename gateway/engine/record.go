@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/waybill/waybill/events"
@@ -23,7 +22,7 @@ func (e *Engine) record(u ledger.Urgency, drafts ...events.Draft) (*ledger.Ticke
 		return nil, e.keep(u, now, drafts)
 	}
 	t := e.log.Submit(u, drafts...)
-	if err := refused(t); err != nil {
+	if err := t.Err(); err != nil {
 		e.beginOutage(err)
 		return nil, e.keep(u, now, drafts)
 	}
@@ -44,17 +43,6 @@ func (e *Engine) pend(now events.Time, drafts []events.Draft) {
 	}
 	e.growInFlight()
 	e.wake()
-}
-
-// refused is the error of a ticket that failed at once.
-func refused(t *ledger.Ticket) error {
-	select {
-	case <-t.Done():
-		_, err := t.Wait(context.Background())
-		return err
-	default:
-		return nil
-	}
 }
 
 // clamp keeps an event time out of the future (R19); absent means now.
@@ -84,7 +72,7 @@ func (e *Engine) ready(now events.Time) error {
 		return fmt.Errorf("%w: %w", ErrLedger, e.fault)
 	case unsettled > maxUnsettled:
 		return fmt.Errorf("%w: %d events wait for the ledger", ErrLedger, unsettled)
-	case unsettled > 0 && now.Sub(e.oldest) > maxStall:
+	case unsettled > 0 && now.Sub(e.oldest) >= maxStall:
 		return fmt.Errorf("%w: the ledger has not answered for %s", ErrLedger, maxStall)
 	}
 	return nil

@@ -46,7 +46,7 @@ func layers() []layer {
 		{dir: "migrations"},
 		{dir: "gateway/provider/catalogue", may: []string{"events", "gateway/provider"}},
 		{dir: "gateway/provider", may: []string{"events"}},
-		{dir: "gateway/dialect", may: []string{"events"}},
+		{dir: "gateway/dialect", may: []string{"events", "gateway/body"}},
 		{dir: "gateway/body"},
 		{dir: "gateway/redact"},
 		{dir: "gateway/quota", may: []string{"events", "gateway/provider", "gateway/redact"}, never: []string{"gateway/provider/catalogue"}},

@@ -1,6 +1,10 @@
 package admission
 
-import "github.com/waybill/waybill/events"
+import (
+	"strings"
+
+	"github.com/waybill/waybill/events"
+)
 
 // Room is one axis of quota that a path has, as its newest reading tells it:
 // what placement weighs (R15). An override does not hide it (R6).
@@ -16,21 +20,64 @@ type Room struct {
 
 // AppendRooms appends the windows and credit budgets that gate the path. Those
 // that say nothing about what is left, and those of scope none, are not there.
-func (v *View) AppendRooms(dst []Room, p Path) []Room { return dst }
+func (v *View) AppendRooms(dst []Room, p Path) []Room {
+	a := v.row(p.Account)
+	if a == nil {
+		return dst
+	}
+	model := strings.ToLower(p.Model)
+	for _, o := range [...]*owner{a.endpoint, a.group, &a.shelves[0].owner} {
+		if o == nil {
+			continue
+		}
+		t := o.top().tape
+		for i := range t.claims {
+			c := &t.claims[i]
+			if left, exhausted, ok := c.room(a, model); ok {
+				dst = append(dst, Room{Remaining: left, ResetsAt: c.reset(), ObservedAt: c.at, Exhausted: exhausted, InBand: c.inBand})
+			}
+		}
+	}
+	return dst
+}
 
-// Generation changes with every event, committed or pending, that may have
-// changed a verdict or a room of one of the account's paths: its endpoint's
-// and its group's events included. A verdict stands while the generation does
-// and now is before its Valid.
-func (v *View) Generation(account uint32) uint64 { return v.generation }
+// room is what a claim leaves to a model of the account.
+func (c *claim) room(a *account, model string) (left events.Decimal, exhausted, ok bool) {
+	if !a.covers(c.key, model) {
+		return 0, false, false
+	}
+	if c.credit != nil {
+		return c.creditRoom(model)
+	}
+	left, known := remaining(&c.window)
+	if c.window.Reached == events.Yes {
+		return 0, c.out, true
+	}
+	return min(max(left, 0), 100*events.DecimalUnit), c.out, known
+}
 
-// RosterGeneration changes whenever the roster, an account's settings or the
-// document change.
-func (v *View) RosterGeneration() uint64 { return v.generation }
+// creditRoom is a budget's room; a reached one that lists models leaves those
+// that it does not close as they were.
+func (c *claim) creditRoom(model string) (left events.Decimal, exhausted, ok bool) {
+	if c.credit.Reached == events.Yes {
+		if c.closes(model) {
+			return 0, c.out, true
+		}
+		return 0, false, false
+	}
+	w := events.Window{Used: c.credit.Used, Limit: c.credit.Limit, UsedPercent: c.credit.UsedPercent}
+	left, ok = remaining(&w)
+	return min(max(left, 0), 100*events.DecimalUnit), false, ok
+}
 
-// AdmitHolder judges a path for the attempt that holds its slot: as Admit
-// would if the slot were free. The trial is the one that was granted to the
-// attempt, nil when it holds none (then the verdict is Admit's).
-func AdmitHolder(v *View, p Path, request [16]byte, attempt uint32, policy *events.Policy, now events.Time) (*events.Trial, Verdict) {
-	return nil, Admit(v, p, policy, now)
+func (c *claim) closes(model string) bool {
+	if len(c.credit.Models) == 0 {
+		return true
+	}
+	for i := range c.credit.Models {
+		if parks(c.credit.Models[i]) && strings.EqualFold(c.credit.Models[i].Model, model) {
+			return true
+		}
+	}
+	return false
 }

@@ -41,6 +41,9 @@ func (c *Coder) Close() error {
 	return c.err
 }
 
+// Fail marks the input as malformed, for what only the reader of a field can see.
+func (c *Coder) Fail() { c.fail() }
+
 func (c *Coder) fail() {
 	if c.err == nil {
 		c.err = fmt.Errorf("%w: %d bytes from its end", ErrMalformed, len(c.in))

@@ -1,0 +1,181 @@
+package admission
+
+import (
+	"slices"
+	"time"
+
+	"github.com/waybill/waybill/events"
+)
+
+// farthest is how far a reset may lie away to be believed (R19).
+const farthest = 400 * 24 * time.Hour
+
+// reading folds one observation of quota (R1, R10). Windows that it does not
+// name, or names without saying anything, stay as they were.
+func (f *fold) reading(r *events.Reading, at events.Time, inBand bool) {
+	for i := range r.Windows {
+		w := &r.Windows[i]
+		if speaks(w) {
+			f.window(w, r.Source, at, inBand)
+		}
+	}
+	o, _ := f.a.target(f.a.shelf(f.e.Epoch), events.AxisCredit, events.Scope{Kind: events.ScopeAccount})
+	if c := r.Credit; c != nil {
+		f.credit(o, c, r.Source, at, inBand)
+	}
+	f.money(o, r, at)
+}
+
+// speaks says whether a window is named with a flag or a reported number.
+func speaks(w *events.Window) bool {
+	if w.Reached != events.Absent {
+		return true
+	}
+	_, ok := remaining(w)
+	return ok && w.Reported
+}
+
+// remaining is a window's percentage left, as the provider gives it.
+func remaining(w *events.Window) (events.Decimal, bool) {
+	switch {
+	case w.RemainingPercent.Set:
+		return w.RemainingPercent.V, true
+	case w.UsedPercent.Set:
+		return 100*events.DecimalUnit - w.UsedPercent.V, true
+	case w.Used.Set && w.Limit.Set && w.Limit.V > 0:
+		return percentLeft(w.Used.V, w.Limit.V), true
+	}
+	return 0, false
+}
+
+// percentLeft is 100 * (limit - used) / limit in integers that cannot overflow;
+// a window with anything left never reads as empty.
+func percentLeft(used, limit events.Decimal) events.Decimal {
+	left := limit - used
+	for left > 1<<33 || left < -1<<33 {
+		left, limit = left/2, max(limit/2, 1)
+	}
+	p := left * 100 * events.DecimalUnit / limit
+	if left > 0 {
+		p = max(p, 1)
+	}
+	return p
+}
+
+// exhausted is R1: by the flag, which is authoritative both ways, else by the
+// reported remaining; and only with a reset that lies ahead.
+func exhausted(w *events.Window, at events.Time) bool {
+	if w.Reached == events.No || !ahead(w.ResetsAt, at) {
+		return false
+	}
+	if w.Reached == events.Yes {
+		return true
+	}
+	left, ok := remaining(w)
+	return ok && w.Reported && left <= 0
+}
+
+func ahead(reset, at events.Time) bool { return reset > at && reset <= at.Add(farthest) }
+
+func (f *fold) window(w *events.Window, source string, at events.Time, inBand bool) {
+	scope := orElse(w.Scope, events.ScopeAccount, "")
+	if scope.Kind == events.ScopeRequest {
+		return
+	}
+	o, k := f.a.target(f.a.shelf(f.e.Epoch), events.AxisWindow, scope)
+	l := f.write(o)
+	if k.kind != events.ScopeNone {
+		l.change(f.a, k)
+	}
+	if l.record().read(claim{key: k, axis: events.AxisWindow, name: w.Name, at: at, ref: f.ref, out: exhausted(w, at),
+		inBand: inBand, source: source, window: *w}, l.ended) {
+		f.refreeze(l, at)
+		o.gen++
+	}
+}
+
+// credit is R10: the flag and a reset ahead, never a percentage.
+func (f *fold) credit(o *owner, c *events.Credit, source string, at events.Time, inBand bool) {
+	numbers := c.UsedPercent.Set || c.Used.Set && c.Limit.Set
+	if c.Reached == events.Absent && c.Available == events.Absent && !numbers && len(c.Models) == 0 {
+		return
+	}
+	kept := *c
+	kept.Models = slices.Clone(c.Models)
+	l := f.write(o)
+	if l.record().read(claim{key: o.wide(), axis: events.AxisCredit, name: "credit", at: at, ref: f.ref,
+		out:    c.Reached == events.Yes && ahead(c.ResetsAt, at) && (len(c.Models) == 0 || slices.ContainsFunc(c.Models, parks)),
+		inBand: inBand, source: source, credit: &kept}, l.ended) {
+		o.gen++
+	}
+}
+
+// parks says whether a reached budget closes a model.
+func parks(m events.ModelCredit) bool {
+	return m.Available == events.No || m.CreditsWouldEnable == events.Yes && m.Available != events.Yes
+}
+
+// money keeps what R8 asks of readings: the billing period, and that there is
+// credit again.
+func (f *fold) money(o *owner, r *events.Reading, at events.Time) {
+	n := line{at: at, ref: f.ref}
+	if b := r.Billing; b != nil && (b.Plan != events.PlanUnknown || b.PeriodEnd != 0) {
+		n.billed, n.plan, n.period = true, b.Plan, b.PeriodEnd
+	}
+	if c := r.Credit; c != nil {
+		n.room = c.Available == events.Yes || c.Reached == events.No && c.Available != events.No
+	}
+	if !n.billed && !n.room {
+		return
+	}
+	l := f.write(o)
+	if l.record().note(n) {
+		f.refreeze(l, at)
+		o.gen++
+	}
+}
+
+// refreeze lets a reading that arrives late have its part in the facts that
+// were answered after it, as if it had come in time; and in payment walls that
+// it comes after, if it shows credit.
+func (f *fold) refreeze(l *layer, at events.Time) {
+	for i := range l.places {
+		for j := range l.places[i].facts {
+			if n := &l.places[i].facts[j]; n.kind == quota && n.at >= at || n.kind == payment {
+				l.change(f.a, l.places[i].key).freeze(j, l.tape, at)
+			}
+		}
+	}
+}
+
+func (p *place) freeze(i int, t *tape, at events.Time) {
+	n := &p.facts[i]
+	switch {
+	case n.kind == quota:
+		n.frozen = t.latestReset(p.key, n.at)
+	case at <= n.at:
+		n.frozen = t.periodEnd(n.at)
+	default:
+		if room := t.creditAfter(n.at); room != 0 && (n.room == 0 || room < n.room) {
+			n.room = room
+		}
+	}
+}
+
+// ended is the newest end of claims in a scope: a success or a release.
+func (l *layer) ended(k key) events.Time {
+	p := l.at(k)
+	return max(p.newestSuccess(), l.releasedAt(p))
+}
+
+// releasedAt is the newest release that covers a scope.
+func (l *layer) releasedAt(p *place) events.Time {
+	var t events.Time
+	if p != nil {
+		t = p.released
+	}
+	if len(l.places) > 0 && l.places[0].key.wide() {
+		t = max(t, l.places[0].released)
+	}
+	return t
+}

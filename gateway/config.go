@@ -81,12 +81,16 @@ func (g *Gateway) prepare(c Config) (*setup, error) {
 		s.accounts[u.ID] = u
 	}
 	for i := range c.Clients {
-		if c.Clients[i].Key == emptyKey {
+		if k := c.Clients[i].Key; k == emptyKey || k == noKey {
 			return nil, fmt.Errorf("prepare client %s: its key is empty", c.Clients[i].ID)
 		}
 	}
 	return s, nil
 }
 
-// emptyKey is the digest of the empty string: it must never match anybody.
-var emptyKey = sha256.Sum256(nil)
+// emptyKey is the digest of the empty string, noKey an absent digest: neither
+// must ever be anybody's key.
+var (
+	emptyKey = sha256.Sum256(nil)
+	noKey    [sha256.Size]byte
+)

@@ -66,7 +66,7 @@ const bodyHeadLimit = 512
 // what it may say of the account, and ends the answer there.
 func (s *stream) releaseError(seen *dialect.Seen) {
 	f := s.errorFrame(seen.Failed)
-	s.fail(f, events.FollowedNothing, nil)
+	s.fail(f)
 	s.x.end = endFailed
 	s.rest = redact.Bytes(s.rest, s.token)
 	if n := len(s.rest); n > 0 && s.rest[n-1] != '\n' {

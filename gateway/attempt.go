@@ -58,7 +58,7 @@ func (t *tries) abandon() {
 	}
 	if !a.recorded {
 		f := a.verdict(provider.Finding{Class: events.ClassLost, Rule: "gateway:fault", Scope: events.Scope{Kind: events.ScopeRequest}})
-		a.fail(f, events.FollowedNothing, nil)
+		a.fail(f)
 	}
 }
 
@@ -81,20 +81,37 @@ type failure struct {
 // verdict makes a failure of a finding alone.
 func (a *attempt) verdict(f provider.Finding) *failure { return &failure{finding: f} }
 
-// fail records the outcome. followed says what came after it.
-func (a *attempt) fail(f *failure, followed events.Followed, reply *events.Reply) {
+// fail records an outcome that nothing followed.
+func (a *attempt) fail(f *failure) {
 	if a.recorded {
 		return
 	}
+	a.Failed(a.event(f))
+}
+
+// failOver records a failure before the commit point, and says what is left
+// where this answer becomes the client's; nil: ask for the next attempt.
+func (a *attempt) failOver(f *failure, goesOn bool) *engine.Refusal {
+	return a.FailedOver(a.event(f), a.x.ask(), goesOn, func(left *engine.Refusal) *events.Reply {
+		advice := a.x.advice(f, &left.Refusal)
+		reply := &events.Reply{Status: uint32(advice.Status), RetryAfter: advice.RetryAfter, RetrySource: advice.RetrySource, Left: left.Left()}
+		if advice.Refusal {
+			reply.Code = advice.Code
+		}
+		return reply
+	})
+}
+
+// event is a failure as the ledger keeps it.
+func (a *attempt) event(f *failure) events.Failure {
 	a.recorded = true
 	a.observeEnd(f.status)
 	head, digest := a.x.g.bodyHead(a, f.body)
-	a.Failed(events.Failure{
-		Answer: a.answer, Class: f.finding.Class, Rule: f.finding.Rule, Scope: f.finding.Scope, Hint: f.finding.Hint,
-		Permanent: f.finding.Permanent, BodyDigest: digest, BodyHead: head,
-		Followed: followed, Reply: reply, Committed: a.committed,
-	})
 	a.x.tries.class = f.finding.Class
+	return events.Failure{
+		Answer: a.answer, Class: f.finding.Class, Rule: f.finding.Rule, Scope: f.finding.Scope, Hint: f.finding.Hint,
+		Permanent: f.finding.Permanent, BodyDigest: digest, BodyHead: head, Committed: a.committed,
+	}
 }
 
 // succeed records a protocol-level terminal success.

@@ -8,34 +8,26 @@ import (
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/dialect"
-	"github.com/waybill/waybill/gateway/engine"
 	"github.com/waybill/waybill/gateway/redact"
 	"github.com/waybill/waybill/projections/routing"
 )
 
 // final gives the client the last answer of a request that nobody could serve
-// (R17). left says what else there was and when it is worth coming back.
-func (x *exchange) final(left *engine.Refusal) {
+// (R17). left says when it is worth coming back.
+func (x *exchange) final(left *routing.Refusal) {
 	a, f := x.tries.last, x.tries.why
-	none := routing.Refusal{}
-	if left != nil {
-		none = left.Refusal
-	}
-	advice := routing.Advise(routing.Last{Class: f.finding.Class, Status: f.seenStatus(x.speaks), Empty: f.empty()}, &none)
-	reply := &events.Reply{Status: uint32(advice.Status), RetryAfter: advice.RetryAfter, RetrySource: advice.RetrySource}
-	if advice.Refusal {
-		reply.Code = advice.Code
-	}
-	if left != nil {
-		reply.Left = left.Left()
-	}
-	a.fail(f, events.FollowedReturned, reply)
+	advice := x.advice(f, left)
 	x.end = endFailed
 	if advice.Replaced || !f.presentable() {
 		x.refuse(x.ownWords(f, advice))
 		return
 	}
 	x.pass(a, f, advice)
+}
+
+// advice is what the client gets for a failure.
+func (x *exchange) advice(f *failure, left *routing.Refusal) routing.Advice {
+	return routing.Advise(routing.Last{Class: f.finding.Class, Status: f.seenStatus(x.speaks), Empty: f.empty()}, left)
 }
 
 // ownWords stand in for an answer that cannot be passed on.

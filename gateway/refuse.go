@@ -33,7 +33,7 @@ func (x *exchange) ledgerDown() {
 // refused sends a recorded refusal, or, where an attempt was made, its answer.
 func (x *exchange) refused(r *engine.Refusal) {
 	if x.tries.last != nil {
-		x.final(r)
+		x.final(&r.Refusal)
 		return
 	}
 	if err := r.Durable(x.r.Context()); err != nil {

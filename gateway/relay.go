@@ -108,20 +108,20 @@ func (x *exchange) settle(a *attempt, f *failure) (over bool) {
 	t := &x.tries
 	switch {
 	case f.gone:
-		a.fail(f, events.FollowedNothing, nil)
+		a.fail(f)
 		x.end = endAborted
 		return true
 	case f.ledger:
-		a.fail(f, events.FollowedNothing, nil)
+		a.fail(f)
 		x.ledgerDown()
 		return true
 	}
 	t.last, t.why = a, f
-	if x.mayGoOn(a, f) {
-		a.fail(f, events.FollowedFailover, nil)
+	left := a.failOver(f, x.mayGoOn(a, f))
+	if left == nil {
 		return false
 	}
-	x.final(nil)
+	x.final(&left.Refusal)
 	return true
 }
 

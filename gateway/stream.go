@@ -192,7 +192,7 @@ func (s *stream) ended(seen *dialect.Seen, err error) (done bool) {
 		s.clientLeft()
 		return true
 	}
-	s.fail(f, events.FollowedNothing, nil)
+	s.fail(f)
 	s.breakOff(seen, f)
 	return true
 }
@@ -200,7 +200,7 @@ func (s *stream) ended(seen *dialect.Seen, err error) (done bool) {
 // clientLeft records that the client did not wait for the end.
 func (a *attempt) clientLeft() {
 	a.w.stop()
-	a.fail(&failure{status: a.resp.StatusCode, finding: clientGone, gone: true}, events.FollowedNothing, nil)
+	a.fail(&failure{status: a.resp.StatusCode, finding: clientGone, gone: true})
 	a.x.end = endAborted
 }
 

@@ -96,11 +96,7 @@ func (a *Attempt) Failed(f events.Failure) {
 	if !a.end() {
 		return
 	}
-	clampAnswer(&f.Answer, e.nowFunc())
-	f.Passed = a.passed
-	if a.Decision.Trial != nil {
-		f.Step = a.Decision.Trial.Step
-	}
+	a.complete(&f)
 	var drafts []events.Draft
 	if f.Reply != nil && len(f.Reply.Left) > maxInline {
 		reply := *f.Reply
@@ -110,6 +106,15 @@ func (a *Attempt) Failed(f events.Failure) {
 		f.Reply = &reply
 	}
 	e.behind(append(drafts, events.Draft{Header: a.header, Data: events.FailureEvent(f)})...)
+}
+
+// complete fills in what the engine knows of a failure.
+func (a *Attempt) complete(f *events.Failure) {
+	clampAnswer(&f.Answer, a.engine.nowFunc())
+	f.Passed = a.passed
+	if a.Decision.Trial != nil {
+		f.Step = a.Decision.Trial.Step
+	}
 }
 
 // end releases the in-flight count, once. e.mu is held.

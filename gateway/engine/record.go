@@ -13,11 +13,7 @@ import (
 // kept in the overlay and submitted, in its order, when the ledger is back.
 func (e *Engine) record(u ledger.Urgency, drafts ...events.Draft) (*ledger.Ticket, error) {
 	now := e.nowFunc()
-	for i := range drafts {
-		d := &drafts[i]
-		d.ID, d.Writer, d.WriterSeq = e.ids.Next(now), e.writer, e.seq+uint64(i)+1
-		d.ObservedAt = clamp(d.ObservedAt, now)
-	}
+	e.number(now, drafts)
 	if e.outage != nil {
 		return nil, e.keep(u, now, drafts)
 	}
@@ -30,6 +26,30 @@ func (e *Engine) record(u ledger.Urgency, drafts ...events.Draft) (*ledger.Ticke
 	e.pend(now, drafts)
 	e.watch(u)
 	return t, nil
+}
+
+// number gives drafts their ids and numbers. e.mu is held.
+func (e *Engine) number(now events.Time, drafts []events.Draft) {
+	for i := range drafts {
+		d := &drafts[i]
+		d.ID, d.Writer, d.WriterSeq = e.ids.Next(now), e.writer, e.seq+uint64(i)+1
+		d.ObservedAt = clamp(d.ObservedAt, now)
+	}
+}
+
+// submitFolded submits an outcome that the overlay holds already. The lock has
+// been held since it got its number, so the order is kept. e.mu is held.
+func (e *Engine) submitFolded(d events.Draft) {
+	if e.outage != nil {
+		return // it is submitted with everything else that is kept
+	}
+	t := e.log.Submit(ledger.Behind, d)
+	if err := refused(t); err != nil {
+		e.beginOutage(err)
+		return
+	}
+	e.newest = t
+	e.watch(ledger.Behind)
 }
 
 // pend folds own events that have their numbers. e.mu is held.

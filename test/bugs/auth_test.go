@@ -170,23 +170,39 @@ func TestB143_every_route_stands_behind_the_check(t *testing.T) {
 // raw sends a request line as it stands.
 func raw(t *testing.T, w *world, method, target, headers string) answer {
 	t.Helper()
+	body := ""
+	if method == "POST" || method == "PUT" {
+		body = chat.body
+	}
+	return rawBytes(t, w, method, fmt.Sprintf("%s %s HTTP/1.1\r\nHost: gw.example\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n%s", method, target, len(body), headers, body))
+}
+
+// rawBytes sends a request byte for byte.
+func rawBytes(t *testing.T, w *world, method, request string) answer {
+	t.Helper()
 	c, err := net.Dial("tcp", w.server.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	body := ""
-	if method == "POST" || method == "PUT" {
-		body = chat.body
+	if _, err := io.WriteString(c, request); err != nil {
+		t.Fatal(err)
 	}
-	fmt.Fprintf(c, "%s %s HTTP/1.1\r\nHost: gw.example\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n%s", method, target, len(body), headers, body)
 	res, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: method})
 	if err != nil {
-		t.Fatalf("%s %s: %v", method, target, err)
+		t.Fatalf("read answer: %v", err)
 	}
+	return answer{status: res.StatusCode, header: res.Header, body: readAll(t, res)}
+}
+
+func readAll(t *testing.T, res *http.Response) string {
+	t.Helper()
 	defer res.Body.Close()
-	b, _ := io.ReadAll(res.Body)
-	return answer{status: res.StatusCode, header: res.Header, body: string(b)}
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Errorf("read answer: %v", err)
+	}
+	return string(b)
 }
 
 func TestB145_no_path_or_model_leaves_the_base_path(t *testing.T) {

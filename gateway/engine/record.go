@@ -44,7 +44,7 @@ func (e *Engine) submitFolded(d events.Draft) {
 		return // it is submitted with everything else that is kept
 	}
 	t := e.log.Submit(ledger.Behind, d)
-	if err := refused(t); err != nil {
+	if err := t.Err(); err != nil {
 		e.beginOutage(err)
 		return
 	}

@@ -6,11 +6,13 @@ package body
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"os"
 )
 
 // Errors of Read. Anything else that it returns is the reader's own error (the
-// client left) or the sink's.
+// client left), the sink's, or the disk's.
 var (
 	ErrTooLarge = errors.New("body is larger than allowed") // 413
 	ErrCoding   = errors.New("unknown content coding")      // 415
@@ -20,56 +22,125 @@ var (
 // Limits bound a body.
 type Limits struct {
 	Max    int64  // decoded bytes
-	Memory int64  // decoded bytes kept in memory before a file is used
+	Memory int64  // decoded bytes kept in memory before a file is used; DefaultMemory when 0
+	Expect int64  // the Content-Length, 0 or less when unknown: a hint that saves copies
 	Dir    string // of the file, "" for the system's
 }
 
-// Edit replaces a range of a body's bytes; From = To inserts. Edits stand in
-// ascending order and do not overlap.
-type Edit struct {
-	From, To int64
-	With     []byte
-}
+// DefaultMemory is how many bytes of a body are kept in memory.
+const DefaultMemory = 1 << 20
+
+// The first buffer for a body of unknown length, and the most that a stated
+// length alone makes us set aside.
+const (
+	firstRead    = 4 << 10
+	maxFirstRead = 64 << 10
+)
 
 // Body is a whole request body, decoded. It can be opened any number of times,
 // also at once.
-type Body struct{ mem []byte }
+type Body struct {
+	mem  []byte
+	file *os.File // holds all bytes once they outgrew memory
+	size int64
+}
 
 // Read reads a body to its end, decodes it by its Content-Encoding header (""
-// too: zstd is known by its first bytes) and writes every decoded byte to sink,
-// whose error ends it.
+// too: zstd and gzip are known by their first bytes) and writes every decoded
+// byte to sink, whose error ends it. On an error nothing is left behind.
 func Read(r io.Reader, encoding string, l Limits, sink io.Writer) (*Body, error) {
-	b, err := io.ReadAll(r)
+	if l.Memory <= 0 {
+		l.Memory = DefaultMemory
+	}
+	src := &source{r: r, left: l.Max}
+	plain, err := src.decoded(encoding)
 	if err != nil {
 		return nil, err
 	}
-	_, err = sink.Write(b)
-	return &Body{mem: b}, err
+	b := &Body{}
+	if err := b.fill(plain, l, sink, src); err != nil {
+		_ = b.Close() // the first error is the one that counts
+		return nil, err
+	}
+	return b, nil
 }
 
-// Len is the length with the edits made: the Content-Length of an attempt.
-func (b *Body) Len(edits ...Edit) int64 { return int64(len(b.mem)) }
-
-// Open reads the body from its beginning with the edits made.
-func (b *Body) Open(edits ...Edit) io.ReadSeekCloser { return nil }
-
-// Close gives the memory or the file back; readers still open go on.
-func (b *Body) Close() error { return nil }
-
-// NewTee gives a decoder for a response's Content-Encoding: raw bytes are
-// written in as they pass, and sink gets all that can be decoded of them before
-// Write returns. "" and identity hand the bytes on. ErrCoding: we cannot look
-// into this one.
-func NewTee(encoding string, sink func(p []byte)) (*Tee, error) { return &Tee{sink: sink}, nil }
-
-// Tee is NewTee's decoder.
-type Tee struct{ sink func(p []byte) }
-
-// Write decodes the next raw bytes. It returns ErrCorrupt once.
-func (t *Tee) Write(p []byte) (int, error) {
-	t.sink(p)
-	return len(p), nil
+// fill reads plain to its end.
+func (b *Body) fill(plain io.Reader, l Limits, sink io.Writer, src *source) error {
+	size := int64(firstRead)
+	if l.Expect > 0 && !src.coded {
+		size = min(l.Expect, maxFirstRead) + 1 // one byte more, to see the end without growing
+	}
+	buf := make([]byte, 0, min(size, l.Memory+1))
+	for {
+		n, err := plain.Read(buf[len(buf):cap(buf)])
+		piece := buf[len(buf) : len(buf)+n]
+		buf = buf[:len(buf)+n]
+		if b.size += int64(n); b.size > l.Max {
+			return ErrTooLarge
+		}
+		if n > 0 {
+			if _, err := sink.Write(piece); err != nil {
+				return err
+			}
+		}
+		if err != nil && err != io.EOF {
+			return src.reason(err)
+		}
+		if buf, err = b.room(buf, l, err == io.EOF); err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
 }
 
-// Close ends it; nil means that the compressed stream was complete.
-func (t *Tee) Close() error { return nil }
+// room makes room for more, in memory or by moving what there is to the file.
+// It returns io.EOF when the body is whole.
+func (b *Body) room(buf []byte, l Limits, end bool) ([]byte, error) {
+	if b.file != nil || int64(len(buf)) > l.Memory {
+		if err := b.spool(buf, l.Dir); err != nil {
+			return nil, err
+		}
+		buf = buf[:0]
+	}
+	switch {
+	case end:
+		b.mem = buf
+		return nil, io.EOF
+	case len(buf) < cap(buf):
+		return buf, nil
+	}
+	grown := make([]byte, len(buf), min(int64(4*cap(buf)), l.Memory+1))
+	copy(grown, buf)
+	return grown, nil
+}
+
+// spool appends bytes to the file. Its name is removed at once, so that nothing
+// of a prompt is left on the disk, also after a crash.
+func (b *Body) spool(p []byte, dir string) error {
+	if b.file == nil {
+		f, err := os.CreateTemp(dir, "waybill-body-*")
+		if err != nil {
+			return fmt.Errorf("spool body: %w", err)
+		}
+		if b.file = f; os.Remove(f.Name()) != nil {
+			return fmt.Errorf("spool body: unlink %s", f.Name())
+		}
+	}
+	if _, err := b.file.Write(p); err != nil {
+		return fmt.Errorf("spool body: %w", err)
+	}
+	return nil
+}
+
+// Close gives the memory or the file back. A reader of a spooled body that is
+// still open fails from then on.
+func (b *Body) Close() error {
+	b.mem = nil
+	if b.file != nil {
+		return b.file.Close()
+	}
+	return nil
+}

@@ -54,6 +54,7 @@ const (
 type Scanner struct {
 	shape   *Shape
 	members []Member
+	touched []int8 // members that the scan at hand has found
 	arena   []byte // kept values
 	key     []byte // text of the key at hand
 
@@ -85,12 +86,14 @@ type Scanner struct {
 
 // Reset begins a new scan for the members of shape.
 func (s *Scanner) Reset(shape *Shape) {
-	n := len(shape.fields)
-	if cap(s.members) < n {
-		s.members = make([]Member, n)
+	for _, i := range s.touched {
+		s.members[i] = Member{}
 	}
-	s.members = s.members[:n]
-	clear(s.members)
+	s.touched = s.touched[:0]
+	if n := len(shape.fields); len(s.members) < n {
+		s.members = make([]Member, n)
+		s.touched = make([]int8, 0, n)
+	}
 	s.shape = shape
 	s.arena, s.key = s.arena[:0], s.key[:0]
 	s.offset, s.depth, s.state, s.fault = 0, 0, stRoot, FaultNone
@@ -285,6 +288,9 @@ func (s *Scanner) value(c byte, i int) {
 // begin notes an occurrence of the field at hand.
 func (s *Scanner) begin(kind Kind, i int) {
 	m := &s.members[s.cur]
+	if m.Times == 0 {
+		s.touched = append(s.touched, s.cur)
+	}
 	m.Kind, m.From, m.To, m.over = kind, s.offset+int64(i), 0, false
 	m.Times++
 	if kind == True || kind == Number {

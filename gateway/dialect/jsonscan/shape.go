@@ -21,7 +21,7 @@ type Field struct {
 const Root = -1
 
 // MaxFields is the most fields that a shape may have.
-const MaxFields = 64
+const MaxFields = 127
 
 // Shape is a set of fields, compiled once and shared by scanners.
 type Shape struct {
@@ -99,9 +99,9 @@ const (
 type Member struct {
 	Kind  Kind // of the last occurrence, Absent when it never came
 	Full  bool // some occurrence was more than null, false, "", [] or {}
-	Times int  // occurrences
+	over  bool
+	Times int32 // occurrences
+	text  [2]int32
 	From  int64
 	To    int64 // the last occurrence's text is [From, To); To is 0 while it is still passing
-	over  bool
-	text  [2]int32
 }

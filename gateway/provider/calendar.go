@@ -13,9 +13,9 @@ import (
 //go:embed los_angeles.tzif
 var pacific []byte
 
-// turn is the next turn of the calendar after an answer, 0 for a rule that is
+// Turn is the next turn of the calendar after an answer, 0 for a rule that is
 // not in the table.
-func turn(rule string, at events.Time) events.Time {
+func Turn(rule string, at events.Time) events.Time {
 	now := at.Std()
 	switch rule {
 	case "month_start_utc", "first-of-next-month":

@@ -16,16 +16,16 @@ import (
 // Provider is one row of the catalogue, in a directory of its own.
 type Provider struct {
 	ID       string
-	BaseURL  string // default; same shape as the official SDK of its dialect takes; "" must be configured
-	Dialects []events.Dialect
+	BaseURL  string           // default; same shape as the official SDK of its dialect takes; "" must be configured
+	Dialects []events.Dialect // spoken at BaseURL
 	Auth     Auth
 	EnvKey   string   // environment variable whose keys make accounts, "" for none
 	Known    []string // globs of the models it serves; empty: whatever is asked
 	Families []events.Family
 	Headers  http.Header // sent unless the client sends its own (anthropic-version)
 
-	// Surfaces are further dialects at other base URLs of the same provider and
-	// credential, by dialect; nil when BaseURL serves all of Dialects.
+	// Surfaces are further dialects, at other base URLs of the same provider and
+	// with the same credential. An account with a base URL of its own has none.
 	Surfaces map[events.Dialect]Surface
 
 	// Rules is the classifier table. Policy rows come first, then rows by
@@ -139,41 +139,11 @@ func (f *Finding) Another() bool {
 // match, "" for none.
 func (p *Provider) FamilyOf(model string) string {
 	for _, f := range p.Families {
-		for _, g := range f.Models {
-			if Match(g, model) {
-				return f.Name
-			}
+		if events.GlobAny(f.Models, model) {
+			return f.Name
 		}
 	}
 	return ""
-}
-
-// Match matches a name against a glob in which * stands for any run of
-// characters, case folded for ASCII.
-func Match(glob, name string) bool {
-	for i := 0; ; i++ {
-		if i == len(glob) {
-			return i == len(name)
-		}
-		if glob[i] == '*' {
-			for j := i; j <= len(name); j++ {
-				if Match(glob[i+1:], name[j:]) {
-					return true
-				}
-			}
-			return false
-		}
-		if i == len(name) || fold(glob[i]) != fold(name[i]) {
-			return false
-		}
-	}
-}
-
-func fold(c byte) byte {
-	if c >= 'A' && c <= 'Z' {
-		return c | 0x20
-	}
-	return c
 }
 
 // Reading is the quota that an answer carries, nil when there is none.

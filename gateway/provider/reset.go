@@ -178,7 +178,7 @@ func (r *Reset) from(l *Look) (when.Kind, events.Time, string, string) {
 	case "message":
 		return r.fromMessage(l, name)
 	case "calendar":
-		if at := turn(name, l.At); at != 0 {
+		if at := Turn(name, l.At); at != 0 {
 			return when.Future, at, name, r.Source
 		}
 	case "policy":

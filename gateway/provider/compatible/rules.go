@@ -1,6 +1,7 @@
 package compatible
 
 import (
+	"slices"
 	"time"
 
 	"github.com/waybill/waybill/events"
@@ -20,16 +21,15 @@ const window = 300 * time.Second
 // Rules are the rows that upstreams of this protocol share. A provider's own
 // table puts its rows before these.
 func Rules() []provider.Rule {
-	var out []provider.Rule
-	out = append(out, policy()...)
-	out = append(out, money()...)
-	out = append(out, limits()...)
-	out = append(out, requests()...)
-	return append(out, accounts()...)
+	return slices.Concat(Policy(), Money(), Limits(), Requests(), Accounts())
 }
 
-// policy rows: what was asked is refused, by whichever account.
-func policy() []provider.Rule {
+// Basics are Rules without limits and money, for providers whose own table
+// says all about these.
+func Basics() []provider.Rule { return slices.Concat(Policy(), Requests(), Accounts()) }
+
+// Policy rows: what was asked is refused, by whichever account.
+func Policy() []provider.Rule {
 	return []provider.Rule{
 		{ID: "compatible.policy-code",
 			Codes: []string{"content_policy_violation", "content_filter", "cyber_policy", "bio_policy", "moderation_blocked",
@@ -38,8 +38,8 @@ func policy() []provider.Rule {
 	}
 }
 
-// money rows: a balance or a budget is spent.
-func money() []provider.Rule {
+// Money rows: a balance or a budget is spent.
+func Money() []provider.Rule {
 	return []provider.Rule{
 		{ID: "compatible.billing-code",
 			Codes: []string{"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance",
@@ -54,8 +54,8 @@ func money() []provider.Rule {
 	}
 }
 
-// limits rows: too much in a while.
-func limits() []provider.Rule {
+// Limits rows: too much in a while.
+func Limits() []provider.Rule {
 	resets := append(append(provider.RetryAfter(), provider.SpentBucket()), provider.TryAgain()...)
 	stated := append([]provider.Reset{provider.Body("error.resets_at"), provider.Body("resets_at")}, resets...)
 	return []provider.Rule{
@@ -92,8 +92,8 @@ func perDay() []string {
 // entitlement, which looks like a limit (B043).
 func limitZero(l *provider.Look) bool { return provider.LimitZero(l.Env.Message) }
 
-// requests rows: the request itself is wrong.
-func requests() []provider.Rule {
+// Requests rows: the request itself is wrong.
+func Requests() []provider.Rule {
 	return []provider.Rule{
 		{ID: "compatible.context-length", Codes: []string{"context_length_exceeded", "string_above_max_length"},
 			Class: events.ClassInvalidRequest, From: guides},
@@ -108,8 +108,8 @@ func requests() []provider.Rule {
 	}
 }
 
-// accounts rows: the credential, the account or the host.
-func accounts() []provider.Rule {
+// Accounts rows: the credential, the account or the host.
+func Accounts() []provider.Rule {
 	return []provider.Rule{
 		{ID: "compatible.key-code", Codes: []string{"invalid_api_key", "incorrect_api_key"},
 			Class: events.ClassAuthFailed, Scope: events.ScopeAccount, From: guides},

@@ -12,7 +12,7 @@ func Provider() *provider.Provider {
 	return &provider.Provider{
 		ID:       "gemini",
 		BaseURL:  "https://generativelanguage.googleapis.com",
-		Dialects: []events.Dialect{events.DialectGemini, events.DialectOpenAI},
+		Dialects: []events.Dialect{events.DialectGemini},
 		Auth:     provider.XGoogAPIKey,
 		EnvKey:   "GEMINI_API_KEY",
 		Known:    Known(),

@@ -8,7 +8,6 @@ import (
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/dialect"
-	"github.com/waybill/waybill/gateway/provider"
 )
 
 // decode reads the whole request before anybody is asked: what it is, which
@@ -59,7 +58,7 @@ func (x *exchange) mayUse(model string) bool {
 		return true
 	}
 	for _, glob := range x.client.Models {
-		if provider.Match(glob, model) {
+		if events.Glob(glob, model) {
 			return true
 		}
 	}

@@ -1,0 +1,94 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	zs "zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/waybill/waybill/ledger"
+)
+
+// maxReaders bounds the connections that read at the same time.
+const maxReaders = 4
+
+// reads is the reading half of a store: a few connections and the names.
+type reads struct {
+	path  string
+	open  func() (*zs.Conn, error)
+	slots chan *zs.Conn // nil: not opened yet
+	names [3]*names
+	pages *sync.Pool
+	done  chan struct{}
+}
+
+func newReads(path string) reads {
+	r := reads{
+		path:  path,
+		slots: make(chan *zs.Conn, maxReaders),
+		names: [3]*names{newNames("accounts"), newNames("models"), newNames("writers")},
+		pages: &sync.Pool{New: func() any { return new(page) }},
+		done:  make(chan struct{}),
+	}
+	for range maxReaders {
+		r.slots <- nil
+	}
+	r.open = func() (*zs.Conn, error) { return openReading(path, zs.OpenReadOnly) }
+	return r
+}
+
+func openReading(path string, flags zs.OpenFlags) (*zs.Conn, error) {
+	c, err := open(path, flags)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range []string{"PRAGMA query_only=ON", "PRAGMA trusted_schema=OFF", "PRAGMA cache_size=-4096"} {
+		if err := sqlitex.ExecuteTransient(c, p, nil); err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", p, err), c.Close())
+		}
+	}
+	return c, nil
+}
+
+// with runs fn on a connection of its own.
+func (r *reads) with(ctx context.Context, fn func(*zs.Conn) error) error {
+	var c *zs.Conn
+	select {
+	case <-r.done:
+		return ledger.ErrClosed
+	default:
+	}
+	select {
+	case c = <-r.slots:
+	case <-r.done:
+		return ledger.ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { r.slots <- c }()
+	if c == nil {
+		opened, err := r.open()
+		if err != nil {
+			return fmt.Errorf("read ledger %s: %w: %w", r.path, ledger.ErrUnavailable, err)
+		}
+		c = opened
+	}
+	if err := fn(c); err != nil {
+		return fmt.Errorf("read ledger %s: %w", r.path, err)
+	}
+	return nil
+}
+
+// close waits for readers to end.
+func (r *reads) close() (err error) {
+	close(r.done)
+	for range maxReaders {
+		if c := <-r.slots; c != nil {
+			err = errors.Join(err, c.Close())
+		}
+	}
+	return err
+}

@@ -1,0 +1,51 @@
+package sqlite
+
+import (
+	zs "zombiezen.com/go/sqlite"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/ledger"
+)
+
+// columns in the order of insertRow and loadRow.
+const columns = "position, recorded_at, observed_at, id, writer, writer_seq, account, epoch, model, request, attempt, kind, format, payload, hash"
+
+// numbered is a row as stored, before its names are looked up.
+type numbered struct {
+	ledger.Row
+	writer, account, model int64
+}
+
+// load reads a row of columns. The payload is appended to arena.
+func (r *numbered) load(s *zs.Stmt, arena []byte) []byte {
+	r.Position = events.Position(s.ColumnInt64(0))
+	r.RecordedAt = events.Time(s.ColumnInt64(1))
+	r.ObservedAt = events.Time(s.ColumnInt64(2))
+	s.ColumnBytes(3, r.ID[:])
+	r.writer = s.ColumnInt64(4)
+	r.WriterSeq = uint64(s.ColumnInt64(5))
+	r.account = s.ColumnInt64(6)
+	r.Epoch = events.Epoch(s.ColumnInt64(7))
+	r.model = s.ColumnInt64(8)
+	clear(r.Request[:])
+	s.ColumnBytes(9, r.Request[:])
+	r.Attempt = uint32(s.ColumnInt64(10))
+	r.Kind = events.Kind(s.ColumnInt64(11))
+	format := s.ColumnInt64(12)
+	r.Version, r.Codec = uint16(format>>8), byte(format)
+	r.Payload, arena = room(arena, s.ColumnLen(13))
+	s.ColumnBytes(13, r.Payload)
+	s.ColumnBytes(14, r.Hash[:])
+	return arena
+}
+
+// room cuts n bytes from arena, or from a larger one when it is used up; what
+// was cut before stays valid.
+func room(arena []byte, n int) (cut, rest []byte) {
+	if len(arena)+n > cap(arena) {
+		arena = make([]byte, 0, 2*cap(arena)+n+4096)
+	}
+	at := len(arena)
+	arena = arena[:at+n]
+	return arena[at : at+n : at+n], arena
+}

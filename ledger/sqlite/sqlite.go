@@ -1,0 +1,144 @@
+// Package sqlite is the embedded ledger: one file, one writing process, any
+// number of readers. It stores records and knows nothing of payloads.
+//
+// Commits are durable when they return: WAL, synchronous=FULL. The write-ahead
+// log is filled with zeros ahead of use, because overwriting a file costs half
+// of what growing it costs (docs/decisions/0001-sqlite-appends.md).
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	zs "zombiezen.com/go/sqlite"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/ledger"
+)
+
+// ErrForeign: the file is a database, but not a Waybill ledger that this
+// binary can use.
+var ErrForeign = errors.New("not a Waybill ledger")
+
+// Store is a ledger that this process writes. It implements ledger.Store.
+type Store struct {
+	reads
+	lock *os.File
+
+	mu     sync.Mutex
+	w      *writer // nil after a failure, until the next commit
+	head   ledger.Head
+	closed bool
+	hashes []events.Hash
+}
+
+// Open opens the ledger in a file for writing, creating it when it is not
+// there. Another process that has it open for writing is ErrLocked.
+func Open(path string) (*Store, error) {
+	if err := prepare(path); err != nil {
+		return nil, err
+	}
+	lock, err := takeLock(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{reads: newReads(path), lock: lock}
+	if err := s.start(); err != nil {
+		err = errors.Join(err, s.Close())
+		return nil, fmt.Errorf("open ledger %s: %w", path, err)
+	}
+	return s, nil
+}
+
+// prepare makes the directory and refuses what cannot hold a ledger.
+func prepare(path string) error {
+	if path == "" {
+		return errors.New("open ledger: no path given")
+	}
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("open ledger: %w", err)
+	}
+	return refuseNetwork(dir)
+}
+
+func (s *Store) start() error {
+	w, err := openWriter(s.path)
+	if err != nil {
+		return err
+	}
+	s.w, s.head = w, w.head
+	return nil
+}
+
+// Commit implements ledger.Store.
+func (s *Store) Commit(_ context.Context, batch []events.Record) ([]ledger.Result, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ledger.ErrClosed
+	}
+	s.hashes = s.hashes[:0]
+	for i := range batch {
+		s.hashes = append(s.hashes, batch[i].ContentHash())
+	}
+	if s.w == nil {
+		if err := s.start(); err != nil {
+			return nil, fmt.Errorf("commit: reopen: %w", err)
+		}
+	}
+	results, err := s.w.commit(batch, s.hashes, events.Time(time.Now().UnixMicro()))
+	if err != nil {
+		s.abandon()
+		return nil, fmt.Errorf("commit %d events: %w", len(batch), err)
+	}
+	s.head = s.w.head
+	return results, nil
+}
+
+// abandon drops a connection whose commit failed: whatever state it is in, the
+// next commit starts from what is on disk.
+func (s *Store) abandon() {
+	_ = s.w.close() // it failed already; a second error says nothing new
+	s.w = nil
+}
+
+// Head implements ledger.Store.
+func (s *Store) Head(ctx context.Context) (ledger.Head, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ledger.Head{}, ledger.ErrClosed
+	}
+	return s.head, nil
+}
+
+// Close implements ledger.Store.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	err := s.reads.close()
+	if s.w != nil {
+		err = errors.Join(err, s.w.close())
+	}
+	return errors.Join(err, s.lock.Close())
+}
+
+// open makes a connection that waits for a lock, but not for ever.
+func open(path string, flags zs.OpenFlags) (*zs.Conn, error) {
+	c, err := zs.OpenConn(path, flags)
+	if err != nil {
+		return nil, err
+	}
+	c.SetBusyTimeout(5 * time.Second)
+	return c, nil
+}

@@ -1,0 +1,245 @@
+package sqlite
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	zs "zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/ledger"
+)
+
+// writer is the one connection that appends.
+type writer struct {
+	conn *zs.Conn
+	head ledger.Head
+	last uuid.UUID // the greatest id that is stored: a greater one is new
+
+	accounts, models, writers numbers
+
+	begin, commitStmt, rollback, insert, byID *zs.Stmt
+
+	names [3]*names
+	arena []byte
+}
+
+// pragmas of the writing connection, in order.
+var pragmas = [...]string{
+	"PRAGMA journal_mode=WAL",
+	"PRAGMA synchronous=FULL",
+	"PRAGMA wal_autocheckpoint=4000",
+	"PRAGMA cache_size=-8192",
+	"PRAGMA temp_store=MEMORY",
+	"PRAGMA trusted_schema=OFF",
+}
+
+func openWriter(path string) (*writer, error) {
+	c, err := open(path, zs.OpenReadWrite|zs.OpenCreate)
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{
+		conn:     c,
+		accounts: numbers{table: "accounts", known: map[string]int64{}},
+		models:   numbers{table: "models", known: map[string]int64{}},
+		writers:  numbers{table: "writers", known: map[string]int64{}},
+		names:    [3]*names{newNames("accounts"), newNames("models"), newNames("writers")},
+	}
+	if err := w.start(path); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return w, nil
+}
+
+func (w *writer) start(path string) error {
+	if _, err := recognise(w.conn); err != nil { // before anything is written
+		return err
+	}
+	for _, p := range pragmas {
+		if err := sqlitex.ExecuteTransient(w.conn, p, nil); err != nil {
+			return fmt.Errorf("%s: %w", p, err)
+		}
+	}
+	if err := migrate(w.conn); err != nil {
+		return err
+	}
+	if err := w.prepare(); err != nil {
+		return err
+	}
+	if err := extendWAL(path); err != nil {
+		return err
+	}
+	return w.resume()
+}
+
+func (w *writer) prepare() error {
+	for _, p := range []struct {
+		s   **zs.Stmt
+		sql string
+	}{
+		{&w.begin, "BEGIN IMMEDIATE"},
+		{&w.commitStmt, "COMMIT"},
+		{&w.rollback, "ROLLBACK"},
+		{&w.insert, "INSERT INTO events (" + columns + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
+		{&w.byID, "SELECT " + columns + " FROM events WHERE id = ?"},
+	} {
+		var err error
+		if *p.s, err = w.conn.Prepare(p.sql); err != nil {
+			return fmt.Errorf("prepare: %w", err)
+		}
+	}
+	return nil
+}
+
+// resume reads where the ledger stands.
+func (w *writer) resume() error {
+	h, err := readHead(w.conn)
+	if err != nil {
+		return err
+	}
+	w.head = h
+	s, err := w.conn.Prepare("SELECT max(id) FROM events")
+	if err != nil {
+		return err
+	}
+	_, err = s.Step()
+	s.ColumnBytes(0, w.last[:])
+	return finish(s, err)
+}
+
+func readHead(c *zs.Conn) (h ledger.Head, err error) {
+	s, err := c.Prepare("SELECT position, recorded_at, hash FROM events ORDER BY position DESC LIMIT 1")
+	if err != nil {
+		return h, err
+	}
+	found, err := s.Step()
+	if found {
+		h.Position, h.RecordedAt = events.Position(s.ColumnInt64(0)), events.Time(s.ColumnInt64(1))
+		s.ColumnBytes(2, h.Hash[:])
+	}
+	return h, finish(s, err)
+}
+
+// commit appends a batch in one transaction. After an error the writer must
+// not be used again.
+func (w *writer) commit(batch []events.Record, content []events.Hash, now events.Time) ([]ledger.Result, error) {
+	if err := run(w.begin); err != nil {
+		return nil, fmt.Errorf("begin: %w", err)
+	}
+	results := make([]ledger.Result, len(batch))
+	for i := range batch {
+		var err error
+		if results[i], err = w.add(&batch[i], content[i], now); err != nil {
+			return nil, fmt.Errorf("event %s: %w", batch[i].ID, err)
+		}
+	}
+	if err := run(w.commitStmt); err != nil {
+		return nil, fmt.Errorf("commit: %w", err)
+	}
+	return results, nil
+}
+
+// add appends one record, unless its id is known.
+func (w *writer) add(r *events.Record, content events.Hash, now events.Time) (ledger.Result, error) {
+	if bytes.Compare(r.ID[:], w.last[:]) <= 0 {
+		if res, known, err := w.known(r.ID, content); known || err != nil {
+			return res, err
+		}
+	} else {
+		w.last = r.ID
+	}
+	h := ledger.Head{Position: w.head.Position + 1, RecordedAt: max(now, w.head.RecordedAt+1)}
+	h.Hash = events.Chain(w.head.Hash, h.Position, h.RecordedAt, content)
+	if err := w.put(r, &h); err != nil {
+		return ledger.Result{}, err
+	}
+	w.head = h
+	return ledger.Result{Position: h.Position, RecordedAt: h.RecordedAt, Hash: h.Hash}, nil
+}
+
+// known looks an id up: the same content is answered with its place, other
+// content is a conflict.
+func (w *writer) known(id uuid.UUID, content events.Hash) (res ledger.Result, known bool, err error) {
+	w.byID.BindBytes(1, id[:])
+	found, err := w.byID.Step()
+	if err != nil || !found {
+		return res, false, finish(w.byID, err)
+	}
+	var row numbered
+	w.arena = row.load(w.byID, w.arena[:0])
+	if err := finish(w.byID, nil); err != nil {
+		return res, false, err
+	}
+	if err := row.resolve(w.conn, &w.names); err != nil {
+		return res, false, err
+	}
+	if row.ContentHash() != content {
+		return ledger.Result{Err: ledger.ErrConflict}, true, nil
+	}
+	return ledger.Result{Position: row.Position, RecordedAt: row.RecordedAt, Hash: row.Hash, Known: true}, true, nil
+}
+
+// resolve looks the row's names up.
+func (r *numbered) resolve(c *zs.Conn, n *[3]*names) (err error) {
+	if r.Account, err = n[0].name(c, r.account); err != nil {
+		return err
+	}
+	if r.Model, err = n[1].name(c, r.model); err != nil {
+		return err
+	}
+	writer, err := n[2].name(c, r.writer)
+	r.Writer = uuid.Nil
+	copy(r.Writer[:], writer)
+	return err
+}
+
+func (w *writer) put(r *events.Record, h *ledger.Head) error {
+	account, err := w.accounts.number(w.conn, r.Account, false)
+	if err != nil {
+		return err
+	}
+	model, err := w.models.number(w.conn, r.Model, false)
+	if err != nil {
+		return err
+	}
+	writer := int64(0)
+	if r.Writer != uuid.Nil {
+		if writer, err = w.writers.number(w.conn, string(r.Writer[:]), true); err != nil {
+			return err
+		}
+	}
+	s := w.insert
+	s.BindInt64(1, int64(h.Position))
+	s.BindInt64(2, int64(h.RecordedAt))
+	s.BindInt64(3, int64(r.ObservedAt))
+	s.BindBytes(4, r.ID[:])
+	s.BindInt64(5, writer)
+	s.BindInt64(6, int64(r.WriterSeq))
+	s.BindInt64(7, account)
+	s.BindInt64(8, int64(r.Epoch))
+	s.BindInt64(9, model)
+	if r.Request == uuid.Nil {
+		s.BindNull(10)
+	} else {
+		s.BindBytes(10, r.Request[:])
+	}
+	s.BindInt64(11, int64(r.Attempt))
+	s.BindInt64(12, int64(r.Kind))
+	s.BindInt64(13, int64(r.Version)<<8|int64(r.Codec))
+	s.BindBytes(14, r.Payload)
+	s.BindBytes(15, h.Hash[:])
+	return run(s)
+}
+
+// run steps a statement that returns no rows.
+func run(s *zs.Stmt) error {
+	_, err := s.Step()
+	return finish(s, err)
+}
+
+// close rolls back what is open.
+func (w *writer) close() error { return w.conn.Close() }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -122,7 +123,12 @@ func (e *Engine) choose(w *walk, now events.Time) (events.Stamp, routing.Decisio
 func (e *Engine) dispatch(w *walk, s events.Stamp, d *routing.Decision) (*Attempt, error) {
 	account := e.view.Admission.Roster()[d.Account-1]
 	doc, _ := e.view.Admission.Document()
-	a := &Attempt{Account: account, Model: d.Model, Decision: *d, Stamp: s, Policy: &doc.Policy, engine: e}
+	kept := *d
+	kept.Candidates = nil // the cache's memory
+	if !d.Long() {
+		kept.Candidates = slices.Clone(d.Candidates)
+	}
+	a := &Attempt{Account: account, Model: d.Model, Decision: kept, Stamp: s, Policy: &doc.Policy, engine: e}
 	a.header = events.Header{Account: account.ID, Epoch: account.Epoch, Model: d.Model, Request: w.ask.Request, Attempt: w.ask.Attempt}
 	routed := d.Routed(&a.Stamp)
 	drafts := make([]events.Draft, 0, 2)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/ledger"
@@ -30,7 +31,7 @@ func (r *Refusal) Left() []events.Verdict {
 // refuse records a refusal, unless an earlier attempt got an answer: then that
 // answer is the client's and the refusal only says what is left (R17).
 func (e *Engine) refuse(w *walk, s events.Stamp, d *routing.Decision) (*Refusal, error) {
-	r := &Refusal{Refusal: d.Refusal, Candidates: d.Candidates, Stamp: s, engine: e}
+	r := &Refusal{Refusal: d.Refusal, Candidates: slices.Clone(d.Candidates), Stamp: s, engine: e}
 	if w.ask.Answered {
 		return r, nil
 	}

@@ -1,6 +1,8 @@
 package routing
 
 import (
+	"slices"
+
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/projections/admission"
 )
@@ -12,6 +14,14 @@ type Cache struct {
 	generation uint64
 	routes     map[asking]*route
 	gates      int
+	scratch    scratch
+}
+
+// scratch is the memory of one decision, used again by the next.
+type scratch struct {
+	candidates []Candidate
+	standing   []standing
+	busy       []int64
 }
 
 type asking struct {
@@ -35,6 +45,22 @@ type gate struct {
 	until      events.Time // first instant at which the verdict may change, 0 never
 	verdict    *admission.Verdict
 	rooms      []admission.Room
+}
+
+// borrow gives a walk the memory that it needs, the cache's own where there is
+// one.
+func (d *walk) borrow() {
+	n := len(d.route.members) + 1
+	c := d.view.Cache
+	if c == nil {
+		d.scratch = &scratch{candidates: make([]Candidate, 0, n)}
+	} else {
+		d.scratch = &c.scratch
+	}
+	d.out.Candidates = slices.Grow(d.scratch.candidates[:0], n)
+	d.scratch.candidates = d.out.Candidates
+	d.scratch.standing = slices.Grow(d.scratch.standing[:0], n)[:n]
+	d.scratch.busy = d.scratch.busy[:0]
 }
 
 func (v View) route(dialect events.Dialect, asked string) *route {

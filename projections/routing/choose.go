@@ -22,11 +22,12 @@ func (d *walk) choose() {
 	default:
 		d.rest()
 	}
+	d.out.Spare = d.spare()
 }
 
 // place dispatches to the due path that comes first, to the pinned account, or
 // to the one that the strategy picked.
-func (d *walk) place(pick int, row *PinRow) bool {
+func (d *walk) place(pick int, row PinRow) bool {
 	if due := d.dueFirst(pick); due != none {
 		d.test(due)
 		return true
@@ -77,7 +78,7 @@ func (d *walk) rest() {
 
 // tied is a request that only one account can serve (R14): it or a refusal.
 func (d *walk) tied() {
-	if d.narrow(); len(d.route.members) == 0 {
+	if len(d.route.members) == 0 {
 		d.refuse()
 		return
 	}
@@ -112,6 +113,21 @@ func (d *walk) narrow() {
 	}
 	alone.gates = make([]gate, len(alone.members))
 	d.route = alone
+}
+
+// spare: besides the chosen one there is a candidate that could be used, tested
+// or tried as the last path, or a tier that was not looked at.
+func (d *walk) spare() bool {
+	if d.looked < len(d.route.members) && len(d.stamp.Avoid) == 0 {
+		return true
+	}
+	for i := range d.out.Candidates {
+		c := d.at(i)
+		if c.Account != d.out.Account && (c.usable() || c.due() && d.out.Trial == nil && !d.stamp.Tested || c.Reason == c.Verdict.Reason && c.Verdict.Soft) {
+			return true
+		}
+	}
+	return false
 }
 
 func (d *walk) dispatch(i int) {

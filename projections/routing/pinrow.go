@@ -104,13 +104,13 @@ type Tie struct {
 
 // pinned finds the pinned account, judges it wherever its tier is, and says
 // which row of R14 applies.
-func (d *walk) pinned() *PinRow {
+func (d *walk) pinned() PinRow {
 	if d.stamp.Session.IsZero() {
-		return &PinRow{}
+		return PinRow{}
 	}
 	pin, ok := d.view.Pins.Of(d.stamp.Session, d.route.digest, d.policy, d.now)
 	if !ok {
-		return &PinRow{}
+		return PinRow{}
 	}
 	p := plight{policy: d.policy, now: d.now}
 	d.out.Pin.Account = pin.Account
@@ -123,7 +123,7 @@ func (d *walk) pinned() *PinRow {
 	}
 	row := rowOf(&p)
 	d.out.Pin.Why, d.out.Pin.Moves = row.Why, row.Moves
-	return &row
+	return row
 }
 
 // find looks for an account among the candidates, and beyond the tiers looked

@@ -67,33 +67,37 @@ func (a Action) String() string {
 
 // Candidate is one account looked at, in the order of the walk.
 type Candidate struct {
-	Account uint32
-	Tier    int
-	Model   string // as it would be sent there
 	// Verdict is Admit's, shared and never to be changed.
 	Verdict *admission.Verdict
+	Model   string // as it would be sent there
+	Weight  int64  // in placement, 0 where nothing was weighed
+	Account uint32
+	Tier    uint16
 	// Reason is the verdict's, or why an admitted one cannot serve this
 	// request: saturated, already_tried. ReasonNone: it could have served.
 	Reason events.Reason
-	Weight int64 // in placement, 0 where nothing was weighed
 }
 
 // Decision is Decide's answer.
 type Decision struct {
-	Action     Action
-	Account    uint32
-	Model      string // as sent
-	Strategy   events.Strategy
-	Weight     int64
-	Trial      *events.Trial // of a Claim, or of a Dispatch that is a trial
-	LastPath   bool
-	Unclaimed  bool // a last path while the ledger cannot be reached
-	Pinned     bool
-	WaitUntil  events.Time
-	Candidates []Candidate // every candidate of the tiers looked at, chosen one included
-	Refusal    Refusal     // when Action is Refuse
-	Route      events.Digest
-	Pin        Tie
+	Action    Action
+	Account   uint32
+	Model     string // as sent
+	Strategy  events.Strategy
+	Weight    int64
+	Trial     *events.Trial // of a Claim, or of a Dispatch that is a trial
+	LastPath  bool
+	Unclaimed bool // a last path while the ledger cannot be reached
+	Pinned    bool
+	WaitUntil events.Time
+	// Candidates are those of the tiers looked at, the chosen one included.
+	// With a Cache they are its memory: valid until its next decision.
+	Candidates []Candidate
+	// Spare says that another attempt of this request might find somebody.
+	Spare   bool
+	Refusal Refusal // when Action is Refuse
+	Route   events.Digest
+	Pin     Tie
 }
 
 // Decide chooses. The stamp holds every input that is not in the view: the
@@ -111,6 +115,10 @@ func Decide(v View, request uuid.UUID, attempt uint32, s *events.Stamp, inFlight
 		s.Loads = nil
 	}
 	d.out.Route, d.out.Strategy = r.digest, r.strategy
+	if s.Tie != 0 {
+		d.narrow()
+	}
+	d.borrow()
 	if s.Tie != 0 {
 		d.tied()
 	} else {

@@ -91,7 +91,7 @@ func (d *walk) balanced(from, to int, worst standing) int {
 		return none
 	}
 	if best >= stale {
-		return from + slices.IndexFunc(d.standing[from:to], func(s standing) bool { return s == best })
+		return from + slices.IndexFunc(d.scratch.standing[from:to], func(s standing) bool { return s == best })
 	}
 	chosen, key := none, rendezvousKey(d.stamp, d.request)
 	var weight int64
@@ -102,7 +102,7 @@ func (d *walk) balanced(from, to int, worst standing) int {
 			c.Weight = most
 		}
 		c.Weight *= m.weight
-		if d.standing[i] != best {
+		if d.scratch.standing[i] != best {
 			continue
 		}
 		r := rarity(draw(key, m.seed))
@@ -120,18 +120,16 @@ const unusable standing = 255
 // candidate, and returns the best standing and the greatest weight measured.
 func (d *walk) weigh(from, to int) (best standing, most int64) {
 	best, most = unusable, 0
-	if d.standing == nil {
-		d.standing = make([]standing, len(d.route.members)+1)
-	}
+	stands := d.scratch.standing
 	for i := from; i < to; i++ {
 		c := d.at(i)
 		if !c.usable() {
-			d.standing[i] = unusable
+			stands[i] = unusable
 			continue
 		}
-		c.Weight, d.standing[i] = sustainable(d.rooms(i), d.member(i).source, d.policy, d.now)
+		c.Weight, stands[i] = sustainable(d.rooms(i), d.member(i).source, d.policy, d.now)
 		most = max(most, c.Weight)
-		best = min(best, d.standing[i])
+		best = min(best, stands[i])
 	}
 	if most == 0 {
 		most = plenty

@@ -32,8 +32,7 @@ type walk struct {
 	looked int               // candidates of the tiers looked at
 	busy   []int64           // per candidate: in flight plus one, as far as asked
 
-	standing []standing // per candidate, while weights are compared
-
+	scratch       *scratch
 	replayed      int // loads of the stamp that a replay has used up
 	extra, beyond int // the pinned candidate, when it stands beyond the tiers looked at, and its member
 }
@@ -59,9 +58,6 @@ func (d *walk) member(i int) *member {
 // look judges the members of one tier and returns the end of its candidates.
 func (d *walk) look(from int) (to int) {
 	members := d.route.members
-	if d.out.Candidates == nil {
-		d.out.Candidates = make([]Candidate, 0, len(members))
-	}
 	for to = from; to < len(members) && members[to].tier == members[from].tier; to++ {
 		d.see(to)
 	}
@@ -72,7 +68,7 @@ func (d *walk) look(from int) (to int) {
 func (d *walk) see(i int) {
 	m := &d.route.members[i]
 	g := d.judge(i)
-	d.out.Candidates = append(d.out.Candidates, Candidate{Account: m.account.No, Tier: m.tier, Model: m.model, Verdict: g.verdict, Reason: d.reason(m, g.verdict)})
+	d.out.Candidates = append(d.out.Candidates, Candidate{Account: m.account.No, Tier: uint16(m.tier), Model: m.model, Verdict: g.verdict, Reason: d.reason(m, g.verdict)})
 	if g.verdict.Reason == events.ReasonTrialInProgress && d.held == none {
 		d.hold(len(d.out.Candidates)-1, m)
 	}
@@ -118,13 +114,17 @@ func (d *walk) saturated(i int) bool {
 // load is an account's requests in flight: asked once per candidate, recorded
 // unless zero. A replay asks in the same order.
 func (d *walk) load(i int) int64 {
-	if d.busy == nil {
-		d.busy = make([]int64, len(d.route.members)+1)
+	busy := d.scratch.busy // in flight plus one, as far as asked
+	if len(busy) == 0 {
+		n := len(d.route.members) + 1
+		busy = slices.Grow(busy, n)[:n]
+		clear(busy)
+		d.scratch.busy = busy
 	}
-	if d.busy[i] == 0 {
-		d.busy[i] = d.ask(d.at(i).Account) + 1
+	if busy[i] == 0 {
+		busy[i] = d.ask(d.at(i).Account) + 1
 	}
-	return d.busy[i] - 1
+	return busy[i] - 1
 }
 
 func (d *walk) ask(account uint32) int64 {

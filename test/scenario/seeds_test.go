@@ -1,0 +1,5 @@
+package scenario
+
+import "testing"
+
+func TestSeedQuotaPark(t *testing.T) { transcript(t, "seed_quota_park") }

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"net/http"
 	"strings"
 	"time"
 
@@ -219,4 +220,17 @@ func (r *Reset) fromMessage(l *Look, pattern string) (when.Kind, events.Time, st
 			return got.Kind, got.At, value, r.Source
 		}
 	}
+}
+
+// RetryAt is when an endpoint that was asked wants to be asked again, 0 when it
+// names no time (B061).
+func RetryAt(h http.Header, at events.Time) events.Time {
+	clock := when.Clock{At: at, Date: when.DateOf(h)}
+	for _, r := range RetryAfter() {
+		_, name, _ := strings.Cut(r.Source, ":")
+		if got, _ := clock.Header(h, name, r.Unit); got.Kind >= when.Future {
+			return got.At
+		}
+	}
+	return 0
 }

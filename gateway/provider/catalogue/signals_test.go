@@ -188,16 +188,30 @@ func or(a, b string) string {
 
 func TestSignals(t *testing.T) {
 	for _, s := range signals(t) {
-		if s.Phase != "response" {
-			continue
-		}
 		t.Run(s.ID, func(t *testing.T) {
-			p := s.provider(t)
-			if s.Expect.Class == "success" {
-				return
+			a := provider.Answer{Status: s.Status, Header: s.header(), Body: s.bytesOf(), Model: s.model(), At: events.At(s.Received)}
+			switch {
+			case s.Phase == "stream":
+				s.checkStream(t)
+			case s.Phase == "usage_probe" && s.Status != http.StatusOK:
+				s.checkFailedProbe(t, a)
+			case s.Phase == "usage_probe":
+				s.checkProbe(t)
+			case s.Expect.Class == "success":
+				s.checkSuccess(t, a)
+			default:
+				s.check(t, s.provider(t).Classify(a))
 			}
-			s.check(t, p.Classify(provider.Answer{Status: s.Status, Header: s.header(), Body: s.bytesOf(),
-				Model: s.model(), At: events.At(s.Received)}))
 		})
+	}
+}
+
+// checkFailedProbe: a 429 of the usage endpoint is a failed fetch and no fact
+// about inference; the poller honours its Retry-After.
+func (s *signal) checkFailedProbe(t *testing.T, a provider.Answer) {
+	t.Helper()
+	got := provider.RetryAt(a.Header, a.At)
+	if want := events.At(*s.Expect.ResetExample); got != want {
+		t.Errorf("next fetch from %s, want %s", got, want)
 	}
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"io"
 	"net/http"
 
@@ -32,6 +33,9 @@ func (a *attempt) durable() *failure {
 func (a *attempt) head() {
 	x := a.x
 	inbound(x.w.Header(), a.resp.Header, a.token)
+	if a.coding != nil && a.coding.passes {
+		x.w.Header()["Content-Encoding"] = a.resp.Header["Content-Encoding"]
+	}
 	x.mark(a)
 	x.status = a.resp.StatusCode
 	a.committed = true
@@ -47,9 +51,6 @@ func (x *exchange) mark(a *attempt) {
 // relayOpaque passes bytes that nobody can look into (audio, images): the
 // first one commits.
 func (a *attempt) relayOpaque(src io.Reader) *failure { return a.relayStream(src) }
-
-// plain is the answer's body as the inspector must see it.
-func (a *attempt) plain() (io.Reader, error) { return a.resp.Body, nil }
 
 // bodyHead is what an event keeps of an error body.
 func (g *Gateway) bodyHead(a *attempt, body []byte) (string, events.Digest) {
@@ -68,11 +69,24 @@ func (s *stream) releaseError(seen *dialect.Seen) {
 	f := s.errorFrame(seen.Failed)
 	s.fail(f)
 	s.x.end = endFailed
+	if s.coding != nil && s.coding.passes {
+		s.giveCoded(seen)
+		return
+	}
 	s.rest = redact.Bytes(s.rest, s.token)
 	if n := len(s.rest); n > 0 && s.rest[n-1] != '\n' {
 		s.rest = append(s.rest, '\n')
 	}
 	s.give(append(s.rest, '\n'))
+}
+
+// giveCoded passes a compressed error frame, if it says nothing of the account:
+// compressed bytes cannot be redacted.
+func (s *stream) giveCoded(seen *dialect.Seen) {
+	if !bytes.Equal(redact.Bytes(seen.Failed, s.token), seen.Failed) {
+		panic(http.ErrAbortHandler)
+	}
+	s.give(s.rest)
 }
 
 // breakOff ends a stream that broke after its commit point by the dialect's
@@ -81,7 +95,7 @@ func (s *stream) breakOff(seen *dialect.Seen, f *failure) {
 	s.x.end = endFailed
 	r := dialect.Refusal{Dialect: s.x.speaks, Request: s.x.idText, Status: http.StatusBadGateway, Code: routing.CodeUpstream, Message: s.x.story(f)}
 	end := dialect.BreakOff(s.x.route.Operation, s.form(), seen, &r)
-	if end == nil {
+	if end == nil || s.coding != nil && s.coding.passes {
 		panic(http.ErrAbortHandler)
 	}
 	s.give(end)

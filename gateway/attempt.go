@@ -19,6 +19,7 @@ type attempt struct {
 	token  string
 	w      *watch
 	resp   *http.Response
+	coding *coding           // of the answer's bytes, nil when they are plain
 	look   dialect.Inspector // nil until an answer is being read
 	answer events.Answer
 

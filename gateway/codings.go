@@ -30,5 +30,18 @@ func refusedCoding(params string) bool {
 	return ok && strings.Trim(q, "0.") == ""
 }
 
-// readable are the codings of an answer that the inspectors can look into.
-func readable(name string) bool { return false }
+// readable are the codings of an answer that we can look into.
+func readable(name string) bool { return name == "gzip" || name == "zstd" || name == "br" }
+
+// takes says that a client can decode an answer of this coding.
+func takes(accepted []string, coding string) bool {
+	for _, v := range accepted {
+		for part := range strings.SplitSeq(v, ",") {
+			name, params, _ := strings.Cut(part, ";")
+			if strings.EqualFold(strings.TrimSpace(name), coding) && !refusedCoding(params) {
+				return true
+			}
+		}
+	}
+	return false
+}

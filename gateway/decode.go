@@ -3,11 +3,15 @@ package gateway
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/body"
 	"github.com/waybill/waybill/gateway/dialect"
+	"github.com/waybill/waybill/projections/routing"
 )
 
 // decode reads the whole request before anybody is asked: what it is, which
@@ -81,36 +85,55 @@ func (x *exchange) tieUp() {
 	}
 }
 
-// readBody takes the body in, through the reader.
+// readBody takes the body in, decoded, through the reader: all of it is here
+// before anybody is dialled, so that every attempt can send it again.
 func (x *exchange) readBody(reader *dialect.Reader) error {
-	b, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, 64<<20))
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
-		return &dialect.Error{Status: http.StatusRequestEntityTooLarge, Code: "body_too_large", Message: "the request body is larger than max_body"}
+	limits := body.Limits{Max: x.g.maxBody(), Expect: x.r.ContentLength, Dir: x.cfg.SpoolDir}
+	if limits.Expect > limits.Max {
+		return x.bodyFault(body.ErrTooLarge)
 	}
+	b, err := body.Read(x.r.Body, strings.Join(x.r.Header["Content-Encoding"], ","), limits, reader)
 	if err != nil {
-		return err
+		return x.bodyFault(err)
 	}
-	x.raw = b
-	_, err = reader.Write(b)
+	x.body = b
+	return nil
+}
+
+// bodyFault tells the client what is wrong with its body. Nothing more of it is
+// read: the connection ends with the answer.
+func (x *exchange) bodyFault(err error) error {
+	x.w.Header()["Connection"] = []string{"close"}
+	switch {
+	case errors.Is(err, body.ErrTooLarge):
+		return &dialect.Error{Status: http.StatusRequestEntityTooLarge, Code: "body_too_large", Message: fmt.Sprintf("the request body is larger than max_body, %d bytes", x.g.maxBody())}
+	case errors.Is(err, body.ErrCoding):
+		return &dialect.Error{Status: http.StatusUnsupportedMediaType, Code: "unsupported_encoding", Message: "the request body's Content-Encoding is none of gzip, zstd, deflate, br, identity"}
+	case errors.Is(err, body.ErrCorrupt):
+		return &dialect.Error{Status: http.StatusBadRequest, Code: "invalid_request", Message: "the request body cannot be decoded by its Content-Encoding"}
+	}
 	return err
+}
+
+// maxBody is the policy's bound on bodies, in bytes.
+func (g *Gateway) maxBody() (n int64) {
+	g.engine.View(func(v routing.View, _ events.Position, _ events.Time) {
+		doc, _ := v.Admission.Document()
+		n = int64(doc.Policy.MaxBody)
+	})
+	return n
 }
 
 // content is the body for one attempt: the client's bytes, but for the name of
 // the model where another is sent.
-func (x *exchange) content(model string) (io.ReadCloser, int64, error) {
-	if x.route.Model == dialect.Nowhere {
-		return nil, 0, nil
+func (x *exchange) content(model string) (io.ReadCloser, int64) {
+	if x.body == nil {
+		return nil, 0
 	}
-	b := x.raw
-	if edits := x.req.Rewrite(model); len(edits) > 0 {
-		var out []byte
-		at := int64(0)
-		for _, e := range edits {
-			out = append(append(out, b[at:e.From]...), e.With...)
-			at = e.To
-		}
-		b = append(out, b[at:]...)
+	edits := x.req.Rewrite(model)
+	if b, ok := x.body.Bytes(edits...); ok {
+		// The transport knows this reader: head and body leave in one write.
+		return io.NopCloser(bytes.NewReader(b)), int64(len(b))
 	}
-	return io.NopCloser(bytes.NewReader(b)), int64(len(b)), nil
+	return x.body.Open(edits...), x.body.Len(edits...)
 }

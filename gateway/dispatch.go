@@ -51,10 +51,7 @@ func (a *attempt) send() *failure {
 // headers, every time anew.
 func (a *attempt) request() (*http.Request, error) {
 	x := a.x
-	content, length, err := x.content(a.Model)
-	if err != nil {
-		return nil, err
-	}
+	content, length := x.content(a.Model)
 	target, err := a.up.target(x.route, a.Model, &x.head)
 	if err != nil {
 		return nil, err
@@ -70,8 +67,8 @@ func (a *attempt) request() (*http.Request, error) {
 		// to be closed before anything was written. With an idempotency key it
 		// would also repeat a request that was read: that is ours to decide.
 		req.GetBody = func() (io.ReadCloser, error) {
-			c, _, err := x.content(a.Model)
-			return c, err
+			c, _ := x.content(a.Model)
+			return c, nil
 		}
 	}
 	return req.WithContext(a.w.ctx), nil

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/body"
 	"github.com/waybill/waybill/gateway/dialect"
 )
 
@@ -27,7 +28,7 @@ type exchange struct {
 	client *Client
 	use    *allowance
 
-	raw     []byte
+	body    *body.Body // nil when the operation has none
 	head    dialect.Head
 	req     dialect.Request
 	session events.Digest
@@ -131,6 +132,9 @@ func (x *exchange) over() {
 	fault := recover()
 	if x.use != nil {
 		x.use.release()
+	}
+	if x.body != nil {
+		x.body.Close()
 	}
 	aborted := false
 	if fault != nil {

@@ -48,7 +48,7 @@ func returns(name string) bool {
 	switch name {
 	case "Content-Type", "Cache-Control", "X-Request-Id", "Request-Id", "Openai-Version", "Openai-Processing-Ms":
 		return true
-	case "Connection", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Content-Length", "Content-Encoding", "Date",
+	case "Connection", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Content-Length", "Content-Encoding", "Date", "Accept-Encoding",
 		"Set-Cookie", "Set-Cookie2", "Www-Authenticate", "Authorization", "Location", "Refresh", "Clear-Site-Data":
 		return false
 	case "Retry-After", "Retry-After-Ms", "X-Should-Retry", "Ratelimit", "Openai-Organization", "Openai-Project", "Chatgpt-Account-Id":

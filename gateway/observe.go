@@ -33,10 +33,8 @@ func upstreamID(h http.Header) string {
 func (a *attempt) statusFailure() *failure {
 	f := &failure{status: a.resp.StatusCode, header: a.resp.Header}
 	a.w.until(a.limit(a.Policy.FirstTokenTimeout, &errFirstTokenTimeout))
-	src, err := a.plain()
-	if err == nil {
-		f.body, err = io.ReadAll(io.LimitReader(src, headLimit+1))
-	}
+	var err error
+	f.body, err = a.errorBody()
 	if a.x.r.Context().Err() != nil {
 		return a.broken(err)
 	}
@@ -46,6 +44,20 @@ func (a *attempt) statusFailure() *failure {
 	f.shouldRetry = a.resp.Header.Get("X-Should-Retry")
 	f.finding = a.classify(f)
 	return f
+}
+
+// errorBody is the beginning of an error's body, decoded; one byte beyond
+// headLimit says that there is more.
+func (a *attempt) errorBody() ([]byte, error) {
+	raw, err := io.ReadAll(io.LimitReader(a.resp.Body, headLimit+1))
+	if err != nil {
+		return raw, err
+	}
+	if a.coding, err = a.newCoding(); a.coding == nil || err != nil {
+		return raw, err
+	}
+	plain, err := a.coding.all(raw)
+	return plain[:min(len(plain), headLimit+1)], err
 }
 
 // errorFrame is an error inside a 200.

@@ -80,18 +80,18 @@ func (a *attempt) run() *failure {
 	if a.resp.StatusCode < 200 || a.resp.StatusCode > 299 {
 		return a.statusFailure()
 	}
-	src, err := a.plain()
-	if err != nil {
-		return a.malformed("coding", nil)
+	var err error
+	if a.coding, err = a.newCoding(); err != nil {
+		return a.malformed("unreadable coding", nil)
 	}
 	a.look = a.x.route.Inspect(a.x.req.Form, a.resp.Header.Get("Content-Type"))
 	switch a.modeOf() {
 	case growing:
-		return a.relayStream(src)
+		return a.relayStream(a.resp.Body)
 	case opaque:
-		return a.relayOpaque(src)
+		return a.relayOpaque(a.resp.Body)
 	default:
-		return a.relayWhole(src, a.resp.ContentLength)
+		return a.relayWhole(a.resp.Body, a.resp.ContentLength)
 	}
 }
 
@@ -100,6 +100,9 @@ func (a *attempt) close() {
 	a.w.stop()
 	if a.resp != nil {
 		a.resp.Body.Close()
+	}
+	if a.coding != nil {
+		_ = a.coding.close() // told where it mattered
 	}
 }
 

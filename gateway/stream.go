@@ -24,32 +24,53 @@ const (
 // read is written and flushed at once and nothing is retried.
 type stream struct {
 	*attempt
-	src  io.Reader // plain bytes
-	fed  int64     // bytes given to the inspector
-	out  int64     // bytes given to the client
-	rest []byte    // fed and not yet given: held back, or an incomplete line
+	fed  int64  // bytes that were judged, as the client gets them
+	out  int64  // bytes given to the client
+	rest []byte // fed and not yet given: held back, or an incomplete line
 }
 
 // relayStream returns nil when the client has been answered.
 func (a *attempt) relayStream(src io.Reader) *failure {
-	s := &stream{attempt: a, src: src}
+	s := &stream{attempt: a}
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
 	a.w.until(a.limit(a.Policy.FirstTokenTimeout, &errFirstTokenTimeout))
 	for {
 		n, err := src.Read(*buf)
-		if n > 0 {
-			a.look.Feed((*buf)[:n])
-			s.fed += int64(n)
-		}
-		if err != nil {
-			a.look.End(endOf(err))
-		}
-		f, done := s.step((*buf)[:n], err)
+		p, err := s.show((*buf)[:n], err)
+		f, done := s.step(p, err)
 		if f != nil || done {
 			return f
 		}
 	}
+}
+
+// show lets the inspector see what was read, decoded, and gives back what the
+// client is to get of it.
+func (s *stream) show(p []byte, err error) ([]byte, error) {
+	shown := p
+	if c := s.coding; c != nil {
+		if shown = c.decode(p); c.err != nil && err == nil {
+			err = c.err
+		}
+		if !c.passes {
+			p = shown
+		}
+	}
+	if len(shown) > 0 {
+		s.look.Feed(shown)
+	}
+	s.fed += int64(len(p))
+	if err == nil {
+		return p, nil
+	}
+	if s.coding != nil && errors.Is(err, io.EOF) {
+		if cut := s.coding.close(); cut != nil {
+			err = cut
+		}
+	}
+	s.look.End(endOf(err))
+	return p, err
 }
 
 // endOf is how an inspector is told of the end of a body.
@@ -142,8 +163,8 @@ func (s *stream) release(seen *dialect.Seen, p []byte, err error) (done bool) {
 
 // write gives the client everything up to safe; what lies beyond waits in rest.
 func (s *stream) write(safe int64, p []byte) bool {
-	if s.recorded {
-		safe = s.fed // nothing more is judged: what comes belongs to the answer
+	if s.recorded || s.coding != nil && s.coding.passes {
+		safe = s.fed // nothing more is judged, or compressed bytes have no lines
 	}
 	give := safe - s.out
 	if n := int64(len(s.rest)); n > 0 && give > 0 {

@@ -19,10 +19,14 @@ func (a *attempt) relayWhole(src io.Reader, length int64) *failure {
 	c := contents.Get().(*content)
 	defer c.free()
 	err := a.readWhole(c, src, length)
+	plain := c.b
+	if a.coding != nil && err == nil {
+		plain, err = a.coding.all(c.b)
+	}
 	if errors.Is(err, errTooLarge) {
 		return a.malformed("larger than max_body", nil)
 	}
-	a.look.Feed(c.b)
+	a.look.Feed(plain)
 	a.look.End(err)
 	seen := a.look.Seen()
 	switch {
@@ -31,16 +35,20 @@ func (a *attempt) relayWhole(src io.Reader, length int64) *failure {
 	case err != nil && seen.Terminal == "":
 		return a.broken(err)
 	case seen.Malformed != "":
-		return a.malformed(seen.Malformed, c.b)
+		return a.malformed(seen.Malformed, plain)
 	case seen.Terminal == "":
-		return a.malformed(dialect.MalformedTruncated, c.b)
+		return a.malformed(dialect.MalformedTruncated, plain)
 	}
 	a.meaningful()
 	if f := a.durable(); f != nil {
 		return f
 	}
 	a.succeed(seen.Terminal)
-	a.deliver(c.b)
+	if a.coding == nil || !a.coding.passes {
+		a.deliver(plain)
+	} else {
+		a.deliver(c.b)
+	}
 	return nil
 }
 

@@ -26,6 +26,7 @@ type stream struct {
 	*attempt
 	fed  int64  // bytes that were judged, as the client gets them
 	out  int64  // bytes given to the client
+	over bool   // the inspector has seen the end
 	rest []byte // fed and not yet given: held back, or an incomplete line
 }
 
@@ -57,10 +58,18 @@ func (s *stream) show(p []byte, err error) ([]byte, error) {
 			p = shown
 		}
 	}
+	s.fed += int64(len(p))
+	if s.over {
+		return p, err
+	}
 	if len(shown) > 0 {
 		s.look.Feed(shown)
+		if s.look.Seen().Over {
+			s.over = true
+			s.look.End(nil)
+			return p, err
+		}
 	}
-	s.fed += int64(len(p))
 	if err == nil {
 		return p, nil
 	}
@@ -111,12 +120,14 @@ func (s *stream) judge(seen *dialect.Seen, err error) (f *failure, ready bool) {
 		return nil, true
 	case err != nil:
 		return s.malformed(dialect.MalformedEmpty, s.rest), false
-	case len(s.rest) <= holdLimit:
-		return nil, false
-	case s.spare:
-		return s.malformed("preamble", nil), false
+	case seen.Safe <= holdLimit:
+		return nil, false // an incomplete line counts only once it is longer than that alone
+	case s.spare && seen.Open != dialect.InLine && seen.Open != dialect.InElement:
+		return s.malformed("long preamble", nil), false
 	}
-	return nil, true // the last possible attempt is released as it comes
+	// The last possible attempt is released as it comes; so is a frame that is
+	// longer than everything that comes before content.
+	return nil, true
 }
 
 // commit makes the answer the client's: the decision is durable before the
@@ -153,12 +164,18 @@ func (s *stream) release(seen *dialect.Seen, p []byte, err error) (done bool) {
 		s.clientLeft()
 		return true
 	}
-	if s.recorded {
+	if s.recorded || s.marked(seen) {
 		s.w.until(s.w.elapsed()+linger, &errLinger)
 	} else {
 		s.w.until(s.w.elapsed()+s.Policy.IdleTimeout, &errIdleTimeout)
 	}
 	return false
+}
+
+// marked: a dialect without an end marker of its own has said why it stopped;
+// what may still come is in flight already.
+func (s *stream) marked(seen *dialect.Seen) bool {
+	return seen.Stop != "" && s.x.speaks == events.DialectGemini
 }
 
 // write gives the client everything up to safe; what lies beyond waits in rest.

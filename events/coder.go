@@ -186,7 +186,9 @@ func (c *coder) uint32(tag int, name string, p *uint32) {
 		c.fail(name)
 		return
 	}
-	*p = uint32(v)
+	if *p != uint32(v) {
+		*p = uint32(v)
+	}
 }
 
 func (c *coder) signed(tag int, name, kind string, p *int64, present bool) (found bool) {
@@ -212,20 +214,26 @@ func (c *coder) int64(tag int, name string, p *int64) { c.signed(tag, name, "int
 func (c *coder) ref(tag int, name string, p *Ref) {
 	v := int64(*p)
 	c.signed(tag, name, "ref", &v, v != 0)
-	*p = Ref(v)
+	if *p != Ref(v) { // encoding writes nothing: others may be reading
+		*p = Ref(v)
+	}
 }
 
 func (c *coder) position(tag int, name string, p *Position) {
 	v := uint64(*p)
 	c.uint64(tag, name, &v)
-	*p = Position(v)
+	if *p != Position(v) {
+		*p = Position(v)
+	}
 }
 
 // duration is stored and written in microseconds.
 func (c *coder) duration(tag int, name string, p *time.Duration) {
 	us := p.Microseconds()
 	c.signed(tag, name+"_us", "duration", &us, us != 0)
-	*p = time.Duration(us) * time.Microsecond
+	if us != p.Microseconds() {
+		*p = time.Duration(us) * time.Microsecond
+	}
 }
 
 func (c *coder) optInt(tag int, name string, p *OptInt) {
@@ -288,7 +296,9 @@ func (c *coder) time(tag int, name string, p *Time) {
 func (c *coder) decimal(tag int, name string, p *Decimal) {
 	o := OptDecimal{V: *p, Set: *p != 0}
 	c.optDecimal(tag, name, &o)
-	*p = o.V
+	if *p != o.V {
+		*p = o.V
+	}
 }
 
 func (c *coder) optDecimal(tag int, name string, p *OptDecimal) {

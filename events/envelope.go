@@ -126,3 +126,19 @@ type Unknown struct {
 func (u *Unknown) Kind() Kind { return u.Type }
 
 func (u *Unknown) fields(c *coder) { c.raw(1, "raw", &u.Raw) }
+
+// ParseDigest reads a digest's hex form.
+func ParseDigest(s string) (Digest, bool) {
+	var d Digest
+	if hex.DecodedLen(len(s)) != len(d) {
+		return d, false
+	}
+	_, err := hex.Decode(d[:], []byte(s))
+	return d, err == nil
+}
+
+// SessionDigest names a client's session: two clients never share one, whatever
+// they call it.
+func SessionDigest(client, session string) Digest {
+	return DigestOf("waybill session", client, session)
+}

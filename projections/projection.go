@@ -55,6 +55,17 @@ func NewLive(all ...Projection) *Live {
 	return l
 }
 
+// Resume stands at a position with nothing pending: where the views are after
+// LoadState, or when a view is handed to another writer.
+func (l *Live) Resume(at events.Position) {
+	l.at, l.own = at, 0
+	clear(l.pending)
+	l.pending = l.pending[:0]
+	for _, p := range l.layered {
+		p.DropPending()
+	}
+}
+
 // Position is the committed position that the views stand at.
 func (l *Live) Position() events.Position { return l.at }
 

@@ -15,8 +15,8 @@ type Query struct {
 	Account      string // tried or serving
 	Skipped      string // kept out by a verdict
 	Client       string
-	Model        string // as asked
-	Session      events.Digest
+	Model        string          // as asked
+	Session      string          // as the client named it, or its digest in hex
 	Before       events.Position // rows whose first position is below
 	After        events.Position // rows whose first position is above
 	OldestFirst  bool
@@ -33,12 +33,19 @@ func (q *Query) Match(v *View, r *Row) bool {
 		q.Skipped != "" && !v.has(r.Skipped, q.Skipped),
 		q.Client != "" && r.Client != q.Client,
 		q.Model != "" && r.Asked != q.Model,
-		!q.Session.IsZero() && r.Session != q.Session,
+		q.Session != "" && !q.session(r),
 		q.Before != 0 && r.First >= q.Before,
 		q.After != 0 && r.First <= q.After:
 		return false
 	}
 	return true
+}
+
+func (q *Query) session(r *Row) bool {
+	if d, ok := events.ParseDigest(q.Session); ok && r.Session == d {
+		return true
+	}
+	return r.Session == events.SessionDigest(r.Client, q.Session)
 }
 
 func (v *View) has(list []uint32, id string) bool {

@@ -37,7 +37,7 @@ func (v *View) state(c *canon.Coder, open, ended *[]*Row) {
 	canon.Uint(c, &v.dropped)
 	c.Fixed(v.trouble[:])
 	canon.Slice(c, &v.names, (*canon.Coder).String)
-	canon.Slice(c, &v.lists, listState)
+	v.lists.State(c)
 	canon.Slice(c, open, rowState)
 	canon.Slice(c, ended, rowState)
 }
@@ -58,13 +58,6 @@ func (v *View) restore(open, ended []*Row) {
 	}
 	slices.SortFunc(v.idle, func(a, b idleSince) int { return int(a.last) - int(b.last) })
 	v.ended = ended[max(0, len(ended)-v.keep):]
-}
-
-func listState(c *canon.Coder, l *listed) {
-	canon.Uint(c, &l.At)
-	c.Fixed(l.Writer[:])
-	canon.Uint(c, &l.Seq)
-	canon.Slice(c, &l.Skipped, canon.Uint[uint32])
 }
 
 func rowState(c *canon.Coder, p **Row) {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/projections/listed"
 )
 
 // Keep is how many ended requests a live view holds.
@@ -41,7 +42,7 @@ type View struct {
 
 	names  []string
 	byName map[string]uint32
-	lists  []listed
+	lists  *listed.Book
 }
 
 type idleSince struct {
@@ -49,16 +50,9 @@ type idleSince struct {
 	last events.Position
 }
 
-type listed struct {
-	At      events.Position
-	Writer  uuid.UUID
-	Seq     uint64 // the writer's own number of it
-	Skipped []uint32
-}
-
 // New is an empty view that holds the newest keep ended requests.
 func New(keep int) *View {
-	return &View{keep: max(keep, 1), rows: map[uuid.UUID]*Row{}, byName: map[string]uint32{}}
+	return &View{keep: max(keep, 1), rows: map[uuid.UUID]*Row{}, byName: map[string]uint32{}, lists: listed.New(listsKept)}
 }
 
 // NewFiltered is a view for one question over a whole ledger: of the ended
@@ -94,7 +88,7 @@ func (v *View) Apply(e *events.Event) {
 	case *events.AccountEnrolled:
 		v.enrol(e.Account)
 	case *events.CandidatesListed:
-		v.list(e, p.Verdicts)
+		v.lists.Add(e, p.Verdicts)
 	case *events.AttemptRouted:
 		v.routed(e, p)
 	case *events.RequestRefused:
@@ -115,20 +109,6 @@ func (v *View) enrol(id string) {
 	}
 }
 
-// list remembers whom a stored list keeps out.
-func (v *View) list(e *events.Event, verdicts []events.Verdict) {
-	if len(v.lists) == listsKept {
-		v.lists = slices.Delete(v.lists, 0, 1)
-	}
-	l := listed{At: e.Position, Writer: e.Writer, Seq: e.WriterSeq}
-	for i := range verdicts {
-		if keptOut(verdicts[i].Reason) {
-			l.Skipped = append(l.Skipped, verdicts[i].Account)
-		}
-	}
-	v.lists = append(v.lists, l)
-}
-
 // keptOut says whether a reason is a skip: an account that this request has
 // tried before is not kept out, it has had its turn.
 func keptOut(r events.Reason) bool {
@@ -137,28 +117,14 @@ func keptOut(r events.Reason) bool {
 
 // skips notes whom a decision kept out. A stored list also holds the chosen one.
 func (v *View) skips(r *Row, e *events.Event, verdicts []events.Verdict, at events.Ref, chosen uint32) {
+	if at != 0 {
+		verdicts, _ = v.lists.Find(e.Writer, at)
+	}
 	for i := range verdicts {
-		if keptOut(verdicts[i].Reason) {
+		if keptOut(verdicts[i].Reason) && verdicts[i].Account != chosen {
 			r.skip(verdicts[i].Account)
 		}
 	}
-	for _, no := range v.listAt(e, at) {
-		if no != chosen {
-			r.skip(no)
-		}
-	}
-}
-
-// listAt is whom the list kept out that an event refers to: by position, or by
-// minus its writer's own number.
-func (v *View) listAt(e *events.Event, at events.Ref) []uint32 {
-	for i := len(v.lists) - 1; i >= 0 && at != 0; i-- {
-		l := &v.lists[i]
-		if events.Ref(l.At) == at || l.Writer == e.Writer && -events.Ref(l.Seq) == at {
-			return l.Skipped
-		}
-	}
-	return nil
 }
 
 // row is the request's row, a new one for its first event.

@@ -1,0 +1,144 @@
+package story
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/waybill/waybill/events"
+)
+
+// attempts lists every dispatch of the request with its outcome.
+func (b *Builder) attempts() []Attempt {
+	out := []Attempt{}
+	for n := uint32(1); len(out) < len(b.routed); n++ {
+		r, ok := b.routed[n]
+		if !ok {
+			if n > 1<<10 {
+				break
+			}
+			continue
+		}
+		a := Attempt{Attempt: n, Account: b.rows.Account(r.Chosen), Model: b.model[n], DispatchedAt: r.Stamp.DecidedAt}
+		if e := b.outcome(n); e != nil {
+			a.fill(e)
+		}
+		a.Sentence = a.sentence(r.Stamp.Asked, b.outcome(n))
+		out = append(out, a)
+	}
+	return out
+}
+
+// outcome is the last one recorded of an attempt: what a process appended after
+// another had to call it lost is the truth.
+func (b *Builder) outcome(attempt uint32) *events.Event {
+	for i := len(b.outcomes) - 1; i >= 0; i-- {
+		if b.outcomes[i].Attempt == attempt {
+			return &b.outcomes[i]
+		}
+	}
+	return nil
+}
+
+func (a *Attempt) fill(e *events.Event) {
+	a.Event, a.Class = e.Position, events.ClassSuccess.String()
+	if p, ok := e.Data.(*events.AttemptSucceeded); ok {
+		a.Terminal = p.Terminal
+		a.answer(&p.Answer)
+		return
+	}
+	f, ok := events.FailureOf(e.Data)
+	if !ok {
+		return
+	}
+	a.Class, a.Rule, a.Failover, a.BodyHead = f.Class.String(), f.Rule, f.Followed == events.FollowedFailover, f.BodyHead
+	if h := f.Hint; h != nil {
+		a.Hint = &Hint{Value: h.Value, Until: h.Until, Source: h.Source, Guessed: h.Guessed}
+	}
+	a.answer(&f.Answer)
+}
+
+func (a *Attempt) answer(p *events.Answer) {
+	a.Status, a.AnsweredAt, a.FirstByteMS, a.UpstreamID = p.Status, p.AnsweredAt, p.FirstByte.Milliseconds(), p.UpstreamID
+	if p.DispatchedAt != 0 {
+		a.DispatchedAt = p.DispatchedAt
+	}
+	if p.AnsweredAt != 0 {
+		a.DurationMS = p.AnsweredAt.Sub(a.DispatchedAt).Milliseconds()
+	}
+	a.Usage = UsageShape(p.Usage)
+}
+
+// UsageShape is the contract's usage, nil when the answer said nothing.
+func UsageShape(u *events.Usage) *Usage {
+	if u == nil {
+		return nil
+	}
+	opt := func(n events.OptInt) *int64 {
+		if !n.Set {
+			return nil
+		}
+		return &n.V
+	}
+	return &Usage{Input: opt(u.Input), CachedInput: opt(u.CachedInput), CacheWrite: opt(u.CacheWrite),
+		Output: opt(u.Output), Reasoning: opt(u.Reasoning), Partial: u.Partial}
+}
+
+// sentence tells the dispatch and what came of it.
+func (a *Attempt) sentence(asked string, e *events.Event) string {
+	s := fmt.Sprintf("Attempt %d went to %s", a.Attempt, a.Account)
+	if a.Model != asked {
+		s += " as model " + a.Model
+	}
+	if e == nil {
+		return s + " and has not been answered."
+	}
+	took := span(time.Duration(a.DurationMS) * time.Millisecond)
+	if p, ok := e.Data.(*events.AttemptSucceeded); ok {
+		return s + fmt.Sprintf(" and was answered %d after %s%s.", p.Answer.Status, took, prefixed(", ", usageWords(p.Answer.Usage)))
+	}
+	f, _ := events.FailureOf(e.Data)
+	return s + ": " + outcomeWords(f, took) + "; " + followedWords(f) + "."
+}
+
+func outcomeWords(f *events.Failure, took string) string {
+	switch f.Class {
+	case events.ClassLost:
+		return "its process ended before it was answered"
+	case events.ClassClientAborted:
+		return "the client left after " + took
+	}
+	s := "no answer came within " + took
+	if f.Answer.Status != 0 {
+		s = fmt.Sprintf("it answered %d after %s", f.Answer.Status, took)
+	}
+	s += ", which is " + f.Class.String()
+	if f.Rule != "" {
+		s += " by rule " + f.Rule
+	}
+	return s
+}
+
+func followedWords(f *events.Failure) string {
+	switch {
+	case f.Followed == events.FollowedFailover:
+		return "another account was tried"
+	case f.Reply != nil && f.Reply.Code != "":
+		return fmt.Sprintf("the client got %d %s in its place%s", f.Reply.Status, f.Reply.Code, after(f.Reply))
+	case f.Reply != nil && f.Reply.Status == f.Answer.Status:
+		return "the client got this answer" + after(f.Reply)
+	case f.Reply != nil:
+		return fmt.Sprintf("the client got %d%s", f.Reply.Status, after(f.Reply))
+	case f.Committed:
+		return "the client had a part of the answer already, and got its error event"
+	case f.Class == events.ClassClientAborted:
+		return "nobody is to blame"
+	}
+	return "nothing followed"
+}
+
+func after(r *events.Reply) string {
+	if r.RetryAfter == 0 {
+		return ""
+	}
+	return retryAfter(r.RetryAfter, r.RetrySource)
+}

@@ -1,0 +1,161 @@
+package story
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/waybill/waybill/events"
+)
+
+var update = flag.Bool("update", false, "write the golden stories anew")
+
+// golden compares a story with the one in testdata.
+func golden(t *testing.T, name string, lines []string) {
+	t.Helper()
+	got := strings.Join(lines, "\n") + "\n"
+	file := filepath.Join("testdata", name+".txt")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s:\n--- got\n%s--- want\n%s", file, got, want)
+	}
+}
+
+func TestStoriesOfRequests(t *testing.T) {
+	stories := map[string]func(*stage) uuid.UUID{
+		"a claim sets the first account aside": func(s *stage) uuid.UUID {
+			s.reading("qwen-plan", weeklySpent(begin.Add(91*time.Hour)))
+			s.pass(2 * time.Minute)
+			return s.ask(1, served)
+		},
+		"a 402 fails over": func(s *stage) uuid.UUID {
+			f := failure(events.ClassCreditsExhausted, 402, "grok-build:spending-limit")
+			f.Hint = &events.Hint{Value: "false", Source: "header:x-should-retry"}
+			return s.ask(1, failover(f), served)
+		},
+		"a 402 keeps an account waiting": func(s *stage) uuid.UUID {
+			s.ask(1, failover(failure(events.ClassCreditsExhausted, 402, "grok-build:spending-limit")), served)
+			s.pass(3 * time.Hour)
+			return s.ask(2, served)
+		},
+		"every account is spent and Waybill refuses": func(s *stage) uuid.UUID {
+			w := failure(events.ClassWindowExhausted, 429, "openai:insufficient_quota")
+			w.Hint = &events.Hint{Value: "3600", Until: s.now.Add(time.Hour), Source: "header:retry-after"}
+			s.ask(1, failover(w), returned(failure(events.ClassCreditsExhausted, 402, "status:402"), events.Reply{Status: 503, Code: "accounts_unavailable", RetryAfter: 300, RetrySource: "qwen-plan"}))
+			s.pass(time.Minute)
+			return s.ask(2)
+		},
+		"a park is due and one request tests it": func(s *stage) uuid.UUID {
+			s.reading("qwen-plan", weeklySpent(begin.Add(91*time.Hour)))
+			for range 7 {
+				s.pass(5 * time.Minute)
+				s.reading("qwen-plan", weeklySpent(begin.Add(91*time.Hour)))
+			}
+			return s.ask(1, served)
+		},
+		"the last path is tried although claims stand": func(s *stage) uuid.UUID {
+			s.reading("qwen-plan", weeklySpent(begin.Add(91*time.Hour)))
+			s.reading("spare", weeklySpent(begin.Add(50*time.Hour)))
+			s.pass(time.Minute)
+			return s.ask(1, served)
+		},
+		"an operator drained one and the other's key is refused": func(s *stage) uuid.UUID {
+			s.add(events.Header{Account: "qwen-plan"}, &events.OperatorDrained{OperatorAction: events.OperatorAction{Actor: "admin", Reason: "key rotation"}})
+			s.ask(1, returned(failure(events.ClassAuthFailed, 401, "status:401"), events.Reply{Status: 503, Code: "accounts_unavailable", RetryAfter: 300, RetrySource: "spare"}))
+			s.pass(90 * time.Second)
+			return s.ask(2)
+		},
+		"bursts cool a model down": func(s *stage) uuid.UUID {
+			f := failure(events.ClassRateLimited, 429, "status:429")
+			f.Scope = events.Scope{Kind: events.ScopeModel, Name: "m1"}
+			f.Hint = &events.Hint{Value: "20", Until: s.now.Add(20 * time.Second), Source: "header:retry-after"}
+			s.ask(1, failover(f), served)
+			s.pass(5 * time.Second)
+			return s.ask(2, served)
+		},
+		"three failures in a row cool an account down": func(s *stage) uuid.UUID {
+			s.alone = true
+			for n := range uint64(3) {
+				s.ask(10+n, failover(failure(events.ClassServerError, 500, "status:500")), served)
+				s.pass(time.Second)
+			}
+			return s.ask(1, served)
+		},
+		"the last answer is returned": func(s *stage) uuid.UUID {
+			return s.ask(1, failover(failure(events.ClassOverloaded, 529, "status:529")), returned(failure(events.ClassServerError, 500, "status:500"), events.Reply{Status: 500}))
+		},
+		"a client leaves": func(s *stage) uuid.UUID {
+			return s.ask(1, events.FailureEvent(failure(events.ClassClientAborted, 0, "class:client_aborted")))
+		},
+		"nothing has answered yet": func(s *stage) uuid.UUID { return s.ask(1) },
+	}
+	for name, play := range stories {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, events.StrategyOrdered, "qwen-plan", "spare")
+			id := play(s)
+			r := s.why(id)
+			if r.Replay.Identical == nil || !*r.Replay.Identical {
+				t.Errorf("a replay does not agree: %+v", r.Replay)
+			}
+			golden(t, "request "+name, r.Sentences)
+		})
+	}
+}
+
+func TestStoriesOfAccounts(t *testing.T) {
+	rows := map[string]func(*stage){
+		"nothing is known": func(*stage) {},
+		"claims stand": func(s *stage) {
+			s.reading("qwen-plan", weeklySpent(begin.Add(91*time.Hour)), events.Window{Name: "5h", RemainingPercent: events.Dec(61 * events.DecimalUnit), Reported: true, ResetsAt: begin.Add(2 * time.Hour)})
+			s.pass(10 * time.Minute)
+		},
+		"it serves in spite of claims": func(s *stage) {
+			s.reading("qwen-plan", weeklySpent(begin.Add(91*time.Hour)))
+			s.pass(31 * time.Minute)
+			s.ask(1, served)
+			s.pass(time.Minute)
+			s.reading("qwen-plan", weeklySpent(begin.Add(91*time.Hour)))
+			s.pass(time.Minute)
+		},
+		"its credits are spent": func(s *stage) {
+			s.ask(1, failover(failure(events.ClassCreditsExhausted, 402, "status:402")), served)
+			s.add(events.Header{Account: "qwen-plan", Epoch: 1}, &events.QuotaFetched{Reading: events.Reading{Source: "http",
+				Credit: &events.Credit{Reached: events.Yes, ResetsAt: begin.Add(30 * 24 * time.Hour)}, Billing: &events.Billing{Plan: events.PlanPaid, PeriodEnd: begin.Add(30 * 24 * time.Hour)}}})
+			s.pass(time.Minute)
+		},
+		"it is drained": func(s *stage) {
+			s.add(events.Header{Account: "qwen-plan"}, &events.OperatorDrained{OperatorAction: events.OperatorAction{Actor: "admin", Reason: "key rotation"}})
+			s.pass(26 * time.Hour)
+		},
+		"it is parked by an operator": func(s *stage) {
+			s.add(events.Header{Account: "qwen-plan"}, &events.OperatorParked{OperatorAction: events.OperatorAction{Actor: "admin", Reason: "the team needs it tonight", Until: begin.Add(9 * time.Hour)}})
+			s.pass(time.Hour)
+		},
+		"it was banned": func(s *stage) {
+			f := failure(events.ClassForbidden, 403, "anthropic:account_banned")
+			f.Permanent = true
+			s.ask(1, failover(f), served)
+			s.pass(time.Hour)
+		},
+	}
+	for name, play := range rows {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, events.StrategyOrdered, "qwen-plan", "spare")
+			play(s)
+			golden(t, "account "+name, append([]string{"[" + s.account("qwen-plan", "").State + "]"}, s.account("qwen-plan", "m1").Sentences...))
+		})
+	}
+}

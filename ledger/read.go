@@ -59,3 +59,8 @@ func (r *Row) Event() (events.Event, error) {
 	}
 	return events.Event{Header: r.Header, Position: r.Position, RecordedAt: r.RecordedAt, Hash: r.Hash, Data: data}, nil
 }
+
+// Scan gives rows as stored, see Store.Scan.
+func (l *Log) Scan(ctx context.Context, after events.Position, f Filter, limit int, fn func(*Row) error) error {
+	return l.store.Scan(ctx, after, f, limit, fn)
+}

@@ -1,0 +1,94 @@
+package inquiry
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/projections"
+	"github.com/waybill/waybill/projections/admission"
+	"github.com/waybill/waybill/projections/story"
+)
+
+// Moment is when a view is asked for: a position, an instant, or neither for
+// the head and now.
+type Moment struct {
+	Position events.Position
+	Time     events.Time
+	Now      events.Time // for neither, and for a position at the head
+}
+
+// place turns a moment into the position to fold to and the instant to judge at.
+func place(ctx context.Context, log Log, m Moment) (events.Position, events.Time, error) {
+	head, err := log.Head(ctx)
+	if err != nil {
+		return 0, 0, fmt.Errorf("find the head: %w", err)
+	}
+	switch {
+	case m.Position > head.Position:
+		return 0, 0, fmt.Errorf("position %d, head %d: %w", m.Position, head.Position, ErrBeyondHead)
+	case m.Position != 0:
+		got, err := log.Read(ctx, m.Position-1, ledger.Filter{}, 1)
+		if err != nil || len(got) == 0 {
+			return 0, 0, fmt.Errorf("read position %d: %w", m.Position, err)
+		}
+		return m.Position, got[0].RecordedAt, nil
+	case m.Time != 0:
+		at, err := before(ctx, log, head, m.Time)
+		return at, m.Time, err
+	}
+	return head.Position, m.Now, nil
+}
+
+// before is the last position that was recorded at or before an instant:
+// recorded times are monotone in position, so a search by halves finds it.
+func before(ctx context.Context, log Log, head ledger.Head, t events.Time) (events.Position, error) {
+	lo, hi := events.Position(0), head.Position // recorded(lo) <= t < recorded(hi+1)
+	for lo < hi {
+		mid := lo + (hi-lo+1)/2
+		got, err := log.Read(ctx, mid-1, ledger.Filter{}, 1)
+		if err != nil || len(got) == 0 {
+			return 0, fmt.Errorf("read position %d: %w", mid, err)
+		}
+		if got[0].RecordedAt <= t {
+			lo = mid
+		} else {
+			hi = mid - 1
+		}
+	}
+	return lo, nil
+}
+
+// Accounts are the rows of all accounts as of a moment; id narrows to one and
+// model asks about that model.
+func Accounts(ctx context.Context, log Log, m Moment, id, model string) ([]story.Account, error) {
+	at, now, err := place(ctx, log, m)
+	if err != nil {
+		return nil, err
+	}
+	v := admission.New()
+	live := projections.NewLive(v)
+	if at > 0 {
+		err = each(ctx, log, 0, at, func(e *events.Event) error { live.Commit([]events.Event{*e}); return nil })
+	}
+	if err != nil {
+		return nil, fmt.Errorf("fold to %d: %w", at, err)
+	}
+	return rows(v, Lookup(ctx, log), at, now, id, model)
+}
+
+func rows(v *admission.View, look story.Lookup, at events.Position, now events.Time, id, model string) ([]story.Account, error) {
+	out := []story.Account{}
+	for _, a := range v.Roster() {
+		if id != "" && a.ID != id || id == "" && a.Retired {
+			continue
+		}
+		t := story.Take(v, a.No, model, at, now)
+		out = append(out, t.Finish(look, 0))
+	}
+	if id != "" && len(out) == 0 {
+		return nil, fmt.Errorf("account %s: %w", id, ErrUnknownAccount)
+	}
+	return out, nil
+}

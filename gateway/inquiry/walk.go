@@ -1,0 +1,144 @@
+package inquiry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/ledger"
+)
+
+// Scanner gives rows as stored; a ledger.Store and *ledger.Log are ones.
+type Scanner interface {
+	Scan(ctx context.Context, after events.Position, f ledger.Filter, limit int, fn func(*ledger.Row) error) error
+	Head(ctx context.Context) (ledger.Head, error)
+}
+
+const (
+	batchRows  = 512
+	batchAhead = 8 // batches that are read before they are needed
+)
+
+// batch is some rows, decoded and hashed by a worker of its own.
+type batch struct {
+	rows    []ledger.Row
+	bytes   []byte // all payloads
+	events  []events.Event
+	content []events.Hash
+	errs    []error
+	done    chan struct{}
+}
+
+// add copies a row: a scan uses it again.
+func (b *batch) add(r *ledger.Row) {
+	c := *r
+	n := len(b.bytes)
+	b.bytes = append(b.bytes, r.Payload...)
+	c.Payload = b.bytes[n:len(b.bytes):len(b.bytes)]
+	b.rows = append(b.rows, c)
+}
+
+// work decodes and hashes: the two thirds of a walk that need no order.
+func (b *batch) work() {
+	b.events, b.content, b.errs = make([]events.Event, len(b.rows)), make([]events.Hash, len(b.rows)), make([]error, len(b.rows))
+	for i := range b.rows {
+		b.content[i] = b.rows[i].ContentHash()
+		b.events[i], b.errs[i] = b.rows[i].Event()
+	}
+	close(b.done)
+}
+
+// walk reads rows after a position up to another and hands them over in order,
+// decoded and hashed by as many workers as there are processors. fn gets the
+// decoding's error instead of an event.
+func walk(ctx context.Context, s Scanner, after, upto events.Position, fn func(r *ledger.Row, content events.Hash, e *events.Event, err error) error) error {
+	if upto <= after {
+		return nil
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	ordered, work := make(chan *batch, batchAhead), make(chan *batch)
+	g.Go(func() error {
+		defer close(ordered)
+		defer close(work)
+		return readBatches(ctx, s, after, upto, ordered, work)
+	})
+	for range runtime.GOMAXPROCS(0) {
+		g.Go(func() error {
+			for b := range work {
+				b.work()
+			}
+			return nil
+		})
+	}
+	g.Go(func() error { return hand(ctx, ordered, fn) })
+	return g.Wait()
+}
+
+// readBatches cuts the scan into batches.
+func readBatches(ctx context.Context, s Scanner, after, upto events.Position, ordered, work chan<- *batch) error {
+	b := newBatch()
+	flush := func() error {
+		if len(b.rows) == 0 {
+			return nil
+		}
+		for _, c := range []chan<- *batch{ordered, work} {
+			select {
+			case c <- b:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		b = newBatch()
+		return nil
+	}
+	err := s.Scan(ctx, after, ledger.Filter{UpTo: upto}, 0, func(r *ledger.Row) error {
+		b.add(r)
+		if len(b.rows) < batchRows {
+			return nil
+		}
+		return flush()
+	})
+	return errors.Join(err, flush())
+}
+
+func newBatch() *batch {
+	return &batch{rows: make([]ledger.Row, 0, batchRows), bytes: make([]byte, 0, batchRows*192), done: make(chan struct{})}
+}
+
+// hand gives the batches over in order.
+func hand(ctx context.Context, ordered <-chan *batch, fn func(*ledger.Row, events.Hash, *events.Event, error) error) error {
+	for b := range ordered {
+		select {
+		case <-b.done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		for i := range b.rows {
+			if err := fn(&b.rows[i], b.content[i], &b.events[i], b.errs[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// each scans events in order up to a position (0: the head).
+func each(ctx context.Context, log Log, after, upto events.Position, fn func(*events.Event) error) error {
+	if upto == 0 {
+		head, err := log.Head(ctx)
+		if err != nil {
+			return err
+		}
+		upto = head.Position
+	}
+	return walk(ctx, log, after, upto, func(_ *ledger.Row, _ events.Hash, e *events.Event, err error) error {
+		if err != nil {
+			return fmt.Errorf("event %d cannot be read: %w", e.Position, err)
+		}
+		return fn(e)
+	})
+}

@@ -1,0 +1,73 @@
+package ledger
+
+import (
+	"fmt"
+
+	"github.com/waybill/waybill/events"
+)
+
+// The kinds of faults that a Checker finds.
+const (
+	FaultGap   = "gap"   // a position is missing
+	FaultOrder = "order" // recorded times go back
+	FaultChain = "chain" // the bytes are not those that were chained
+	FaultHead  = "head"  // the ledger ends elsewhere than its head says
+)
+
+// Fault is something that is wrong with a ledger.
+type Fault struct {
+	Position events.Position
+	Kind     string
+	Detail   string // a sentence
+}
+
+func (f *Fault) Error() string {
+	return fmt.Sprintf("%s at position %d: %s", f.Kind, f.Position, f.Detail)
+}
+
+// Checker walks the chain: positions without a gap, recorded times that never
+// go back, and every row's hash over its exact bytes and the hash before it.
+type Checker struct {
+	last Head
+	free bool // the hash before the first row is not known
+}
+
+// NewChecker starts after a head that is known to be right: the zero one for a
+// whole ledger.
+func NewChecker(after Head) *Checker { return &Checker{last: after} }
+
+// NewCheckerFrom starts after a position whose hash is not known: the first
+// row's own hash is taken as it is.
+func NewCheckerFrom(after events.Position) *Checker {
+	return &Checker{last: Head{Position: after}, free: after > 0}
+}
+
+// Next checks the row after the last one; content is its content hash. nil: it
+// is right. After a fault the checker stands where it was.
+func (c *Checker) Next(r *Row, content events.Hash) *Fault {
+	switch want := c.last.Position + 1; {
+	case r.Position != want:
+		return &Fault{want, FaultGap, fmt.Sprintf("position %d is missing: %d follows %d", want, r.Position, c.last.Position)}
+	case r.RecordedAt < c.last.RecordedAt:
+		return &Fault{want, FaultOrder, fmt.Sprintf("recorded at %s, before the one before it at %s", r.RecordedAt, c.last.RecordedAt)}
+	case !c.free && events.Chain(c.last.Hash, r.Position, r.RecordedAt, content) != r.Hash:
+		return &Fault{want, FaultChain, "its hash does not follow from its bytes and the hash before it: this event or an earlier one was changed"}
+	}
+	c.free = false
+	c.last = Head{Position: r.Position, Hash: r.Hash, RecordedAt: r.RecordedAt}
+	return nil
+}
+
+// End checks that the rows ended where the head says.
+func (c *Checker) End(head Head) *Fault {
+	switch {
+	case c.last.Position < head.Position:
+		return &Fault{c.last.Position + 1, FaultHead, fmt.Sprintf("the ledger's head says %d, but its rows end at %d", head.Position, c.last.Position)}
+	case c.last.Position == head.Position && c.last.Hash != head.Hash:
+		return &Fault{head.Position, FaultHead, "the ledger's head has another hash than its last row"}
+	}
+	return nil
+}
+
+// Last is the last row that was right.
+func (c *Checker) Last() Head { return c.last }

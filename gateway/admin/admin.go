@@ -1,0 +1,156 @@
+// Package admin is the API of the people who run Waybill: accounts and why they
+// are set aside, requests and their stories, events as stored, usage, the
+// ledger's state, readings pushed from outside and operator actions. It reads
+// views and the ledger, and it appends events; it decides nothing and it never
+// shows a credential. It listens apart from the data plane.
+package admin
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+
+	"github.com/google/uuid"
+	"github.com/gorilla/mux"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/inquiry"
+	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/projections/requests"
+	"github.com/waybill/waybill/projections/routing"
+)
+
+// Engine is what the API needs of a running gateway.
+type Engine interface {
+	View(fn func(v routing.View, at events.Position, now events.Time))
+	Requests(fn func(v *requests.View, at events.Position))
+	InFlight(account uint32) int64
+	Append(ctx context.Context, drafts ...events.Draft) ([]events.Event, error)
+	Now() events.Time
+}
+
+// Log is what the API needs of the ledger; *ledger.Log is one.
+type Log interface {
+	inquiry.Log
+	Follow(ctx context.Context, after events.Position, fn func([]events.Event) error) error
+}
+
+// Options make an API.
+type Options struct {
+	Engine  Engine
+	Log     Log
+	Token   string   // bearer token; "" leaves the API open to loopback only
+	Hosts   []string // names that it may be asked by besides loopback, when it has no token
+	Version string
+	About   About
+	Ready   func(ctx context.Context) []Check // for /readyz
+	Metrics http.Handler                      // for /metrics, which guards itself
+	Logger  *slog.Logger
+}
+
+// About is what the landing page says of the gateway.
+type About struct {
+	DataPlane string // its base URL
+	Ledger    string // where it is, without a password
+	Sandbox   bool   // a scripted upstream answers
+}
+
+// Check is one condition of readiness.
+type Check struct {
+	Name string `json:"name"`
+	OK   bool   `json:"ok"`
+	Note string `json:"note,omitempty"`
+}
+
+// API is the handler. Close ends its streams.
+type API struct {
+	o     Options
+	guard guard
+	heavy chan struct{} // one question that folds from zero at a time
+	life  context.Context
+	end   context.CancelFunc
+	http  http.Handler
+}
+
+// New makes the API.
+func New(o Options) *API {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	a := &API{o: o, guard: newGuard(o.Token, o.Hosts), heavy: make(chan struct{}, 1)}
+	a.life, a.end = context.WithCancel(context.Background())
+	a.http = a.router()
+	return a
+}
+
+// ServeHTTP implements http.Handler.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.http.ServeHTTP(w, r) }
+
+// Close ends the streams that are open, so that a server can shut down.
+func (a *API) Close() { a.end() }
+
+// route is one call of the API: how it is reached, what it does, and how it is
+// described.
+type route struct {
+	method, path string
+	serve        func(a *API, w http.ResponseWriter, r *http.Request) error
+	doc          doc
+}
+
+// prefix is where the API stands.
+const prefix = "/api/v1"
+
+func (a *API) router() http.Handler {
+	r := mux.NewRouter()
+	for _, rt := range routes() {
+		r.Methods(rt.method).Path(prefix + rt.path).Handler(a.guarded(rt.serve))
+	}
+	r.Methods(http.MethodGet).Path("/").Handler(a.guarded((*API).landing))
+	r.Methods(http.MethodGet, http.MethodHead).Path("/healthz").HandlerFunc(a.healthz)
+	r.Methods(http.MethodGet, http.MethodHead).Path("/readyz").HandlerFunc(a.readyz)
+	if a.o.Metrics != nil {
+		r.Path("/metrics").Handler(a.o.Metrics)
+	}
+	r.NotFoundHandler = a.guarded(func(*API, http.ResponseWriter, *http.Request) error {
+		return problemf(http.StatusNotFound, "there is nothing at this path; see %s/openapi.json", prefix)
+	})
+	r.MethodNotAllowedHandler = a.guarded(func(*API, http.ResponseWriter, *http.Request) error {
+		return problemf(http.StatusMethodNotAllowed, "this path does not take that method; see %s/openapi.json", prefix)
+	})
+	return r
+}
+
+// guarded lets only those in who may, and writes errors as problem details.
+func (a *API) guarded(serve func(*API, http.ResponseWriter, *http.Request) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		harden(w.Header())
+		err := a.guard.admit(r)
+		if err == nil {
+			err = serve(a, w, r)
+		}
+		if err != nil {
+			a.fail(w, r, err)
+		}
+	})
+}
+
+// alone runs a question that folds from zero when no other one does.
+func (a *API) alone(ctx context.Context, fn func(context.Context) error) error {
+	select {
+	case a.heavy <- struct{}{}:
+		defer func() { <-a.heavy }()
+		return fn(ctx)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+var _ Log = (*ledger.Log)(nil)
+
+func parseID(r *http.Request) (uuid.UUID, error) {
+	id, err := uuid.Parse(mux.Vars(r)["id"])
+	if err != nil {
+		return id, problemf(http.StatusBadRequest, "a request id is a UUID, as Waybill-Request-Id has it")
+	}
+	return id, nil
+}

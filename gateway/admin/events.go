@@ -1,0 +1,136 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/ledger"
+)
+
+// events lists events as stored.
+func (a *API) events(w http.ResponseWriter, r *http.Request) error {
+	q := newQuery(r)
+	f, after, limit := q.filter(), q.position("after"), q.limit()
+	if err := q.done(); err != nil {
+		return err
+	}
+	got, err := a.o.Log.Read(r.Context(), after, f, limit+1)
+	if err != nil {
+		return err
+	}
+	out := list[json.RawMessage]{Data: []json.RawMessage{}}
+	for i := range got[:min(len(got), limit)] {
+		out.Data = append(out.Data, events.AppendJSON(nil, &got[i]))
+	}
+	if len(got) > limit {
+		out.Next = &got[limit-1].Position
+	}
+	return answer(w, http.StatusOK, out)
+}
+
+const (
+	beat      = 15 * time.Second // between comments that keep a stream alive
+	sendLimit = 30 * time.Second // for one write; a reader slower than that is let go
+)
+
+// stream sends events as they are committed (server-sent events): from after,
+// or after Last-Event-ID, else from now on.
+func (a *API) stream(w http.ResponseWriter, r *http.Request) error {
+	q := newQuery(r)
+	f, after := q.filter(), q.position("after")
+	if q.get("after") == "" {
+		head, err := a.o.Log.Head(r.Context())
+		if err != nil {
+			return err
+		}
+		after = head.Position
+		if last := r.Header.Get("Last-Event-ID"); last != "" {
+			n, err := strconv.ParseUint(last, 10, 63)
+			if err != nil {
+				q.refuse("Last-Event-ID", "a position")
+			}
+			after = events.Position(n)
+		}
+	}
+	if err := q.done(); err != nil {
+		return err
+	}
+	return a.follow(w, r, f, after)
+}
+
+// follow runs until the reader or the API goes away; that is no error.
+func (a *API) follow(w http.ResponseWriter, r *http.Request, f ledger.Filter, after events.Position) error {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(a.life, cancel)()
+	frames, done := make(chan []byte), make(chan error, 1)
+	go func() {
+		done <- a.o.Log.Follow(ctx, after, func(got []events.Event) error { return send(ctx, frames, f, got) })
+	}()
+	s := sender{w: w, c: http.NewResponseController(w)}
+	s.begin()
+	tick := time.NewTicker(beat)
+	defer tick.Stop()
+	for {
+		var err error
+		select {
+		case frame := <-frames:
+			err = s.send(frame)
+		case <-tick.C:
+			err = s.send([]byte(": still here\n\n"))
+		case <-done:
+			return nil
+		}
+		if err != nil {
+			cancel()
+			<-done
+			return nil
+		}
+	}
+}
+
+// send hands the frames of matching events to the writer.
+func send(ctx context.Context, frames chan<- []byte, f ledger.Filter, got []events.Event) error {
+	var b bytes.Buffer
+	for i := range got {
+		if e := &got[i]; f.Match(e) {
+			b.WriteString("id: " + strconv.FormatUint(uint64(e.Position), 10) + "\nevent: " + e.Data.Kind().String() + "\ndata: ")
+			b.Write(events.AppendJSON(nil, e))
+			b.WriteString("\n\n")
+		}
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	select {
+	case frames <- b.Bytes():
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// sender writes frames, each within its time.
+type sender struct {
+	w http.ResponseWriter
+	c *http.ResponseController
+}
+
+func (s *sender) begin() {
+	s.w.Header().Set("Content-Type", "text/event-stream")
+	s.w.WriteHeader(http.StatusOK)
+	_ = s.c.Flush() // the first write would tell
+}
+
+func (s *sender) send(frame []byte) error {
+	_ = s.c.SetWriteDeadline(time.Now().Add(sendLimit)) // not every writer has deadlines
+	if _, err := s.w.Write(frame); err != nil {
+		return err
+	}
+	return s.c.Flush()
+}

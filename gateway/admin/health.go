@@ -1,0 +1,28 @@
+package admin
+
+import "net/http"
+
+// healthz: the process answers. It needs no token and names nothing.
+func (a *API) healthz(w http.ResponseWriter, _ *http.Request) {
+	harden(w.Header())
+	write(w, http.StatusOK, "application/json", map[string]string{"status": "ok"})
+}
+
+// readyz: whether the gateway can do its work now, and what is missing.
+func (a *API) readyz(w http.ResponseWriter, r *http.Request) {
+	harden(w.Header())
+	out := struct {
+		Ready  bool    `json:"ready"`
+		Checks []Check `json:"checks"`
+	}{Ready: true, Checks: []Check{}}
+	if a.o.Ready != nil {
+		out.Checks = append(out.Checks, a.o.Ready(r.Context())...)
+	}
+	status := http.StatusOK
+	for _, c := range out.Checks {
+		if !c.OK {
+			out.Ready, status = false, http.StatusServiceUnavailable
+		}
+	}
+	write(w, status, "application/json", out)
+}

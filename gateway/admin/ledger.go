@@ -1,0 +1,101 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/inquiry"
+	"github.com/waybill/waybill/projections/requests"
+	"github.com/waybill/waybill/projections/routing"
+	"github.com/waybill/waybill/projections/usage"
+)
+
+// ledgerInfo is where the ledger ends and how far the views are.
+type ledgerInfo struct {
+	Position   events.Position `json:"position"`
+	Hash       string          `json:"hash"`
+	RecordedAt events.Time     `json:"recorded_at"`
+	Folded     events.Position `json:"folded"`
+	Lag        uint64          `json:"lag"`
+	Segments   []segment       `json:"segments"`
+}
+
+// segment is a part of the ledger that is kept apart.
+type segment struct {
+	From events.Position `json:"from"`
+	To   events.Position `json:"to"`
+	Hash string          `json:"hash"`
+}
+
+func (a *API) ledger(w http.ResponseWriter, r *http.Request) error {
+	if err := newQuery(r).done(); err != nil {
+		return err
+	}
+	head, err := a.o.Log.Head(r.Context())
+	if err != nil {
+		return err
+	}
+	out := ledgerInfo{Position: head.Position, Hash: head.Hash.String(), RecordedAt: head.RecordedAt, Segments: []segment{}}
+	if head.Position > 0 {
+		out.Segments = append(out.Segments, segment{1, head.Position, out.Hash})
+	}
+	a.o.Engine.View(func(_ routing.View, at events.Position, _ events.Time) { out.Folded = at })
+	out.Lag = uint64(max(head.Position, out.Folded) - out.Folded)
+	return answer(w, http.StatusOK, out)
+}
+
+// verify checks the whole ledger and derives every decision again.
+func (a *API) verify(w http.ResponseWriter, r *http.Request) error {
+	if err := newQuery(r).done(); err != nil {
+		return err
+	}
+	var v inquiry.Verdict
+	err := a.alone(r.Context(), func(ctx context.Context) (err error) {
+		v, err = inquiry.Verify(ctx, a.o.Log, 1, nil)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, v)
+}
+
+// usage sums requests and tokens.
+func (a *API) usage(w http.ResponseWriter, r *http.Request) error {
+	q := newQuery(r)
+	by := usage.Account
+	if s := q.get("by"); s != "" {
+		var ok bool
+		if by, ok = usage.ParseBy(s); !ok {
+			q.refuse("by", "account, model, client or day")
+		}
+	}
+	since, until, limit, after := q.time("since"), q.time("until"), q.limit(), q.position("after")
+	if err := q.done(); err != nil {
+		return err
+	}
+	var sums []usage.Sum
+	err := a.alone(r.Context(), func(ctx context.Context) (err error) {
+		sums, err = inquiry.Usage(ctx, a.o.Log, by, since, until)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, paged(sums, limit, after))
+}
+
+// state digests the committed state of the live views, for rebuild --check.
+// Each view says at which position it was taken.
+func (a *API) state(w http.ResponseWriter, r *http.Request) error {
+	if err := newQuery(r).done(); err != nil {
+		return err
+	}
+	var out []inquiry.State
+	a.o.Engine.View(func(v routing.View, at events.Position, _ events.Time) {
+		out = append(out, inquiry.StateOf(v.Admission, at), inquiry.StateOf(v.Pins, at))
+	})
+	a.o.Engine.Requests(func(v *requests.View, at events.Position) { out = append(out, inquiry.StateOf(v, at)) })
+	return answer(w, http.StatusOK, list[inquiry.State]{Data: out})
+}

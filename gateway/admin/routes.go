@@ -1,0 +1,104 @@
+package admin
+
+import (
+	"net/http"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/inquiry"
+	"github.com/waybill/waybill/projections/story"
+	"github.com/waybill/waybill/projections/usage"
+)
+
+// doc describes a call for people and for openapi.json.
+type doc struct {
+	summary string
+	params  []param
+	body    any // a value of the body's type
+	status  int // of success; 0 is 200
+	answer  any // a value of the answer's type; nil: described by media
+	media   string
+}
+
+// param is a query parameter.
+type param struct{ name, format, about string }
+
+var (
+	pageParams = []param{{"limit", "integer", "how many at most (1000)"}, {"after", "integer", "go on after this: the former page's next"}}
+	timeParams = []param{{"since", "date-time", "not before"}, {"until", "date-time", "before"}}
+	asofParams = []param{{"at", "date-time", "as of an instant"}, {"position", "integer", "as of a position of the ledger"}, {"model", "string", "about this model"}}
+)
+
+// routes is the one table of the API.
+func routes() []route {
+	return append(reads(), writes()...)
+}
+
+func reads() []route {
+	get := http.MethodGet
+	eventFilter := join([]param{{"account", "string", ""}, {"request", "uuid", ""}, {"type", "string", "one or more types, separated by commas"}}, timeParams)
+	return []route{
+		{get, "/accounts", (*API).accounts, doc{summary: "All accounts: state, verdict, windows, credit", params: join(asofParams, pageParams), answer: list[story.Account]{}}},
+		{get, "/accounts/{id}", (*API).account, doc{summary: "One account, and of a model where one is named", params: asofParams, answer: story.Account{}}},
+		{get, "/requests", (*API).requestRows, doc{summary: "One row per request, newest first, refused ones included", params: join([]param{
+			{"outcome", "string", "served, failed, refused, aborted or open"}, {"account", "string", "tried or serving"}, {"skipped", "string", "an account that a verdict kept out"},
+			{"client", "string", ""}, {"model", "string", "as asked"}, {"session", "string", "as the client named it, or its digest"}, {"order", "string", "desc (default) or asc"}},
+			timeParams, pageParams), answer: list[story.Row]{}}},
+		{get, "/requests/{id}", (*API).request, doc{summary: "The whole story of a request: decisions, candidates, evidence, attempts, replay", answer: story.Request{}}},
+		{get, "/events", (*API).events, doc{summary: "Events as stored", params: join(eventFilter, pageParams), answer: list[events.Event]{}}},
+		{get, "/events/stream", (*API).stream, doc{summary: "Events as they are committed (server-sent events)", params: join(eventFilter, []param{{"after", "integer", "start after this position; without it, now"}}), media: "text/event-stream"}},
+		{get, "/usage", (*API).usage, doc{summary: "Requests, tokens, skips and refusals", params: join([]param{{"by", "string", "account (default), model, client or day"}}, timeParams, pageParams), answer: list[usage.Sum]{}}},
+		{get, "/ledger", (*API).ledger, doc{summary: "Where the ledger ends, and how far the views are", answer: ledgerInfo{}}},
+		{get, "/state", (*API).state, doc{summary: "Digests of the live views' canonical state, for rebuild --check", answer: list[inquiry.State]{}}},
+		{get, "/openapi.json", (*API).openapi, doc{summary: "This description", media: "application/json"}},
+	}
+}
+
+func writes() []route {
+	post := http.MethodPost
+	act := func(name, summary string, make func(events.OperatorAction) events.Payload) route {
+		return route{post, "/accounts/{id}/" + name, operate(make, name == "park"), doc{summary: summary, body: action{}, answer: accepted{}}}
+	}
+	return []route{
+		{post, "/accounts/{id}/readings", (*API).reading, doc{summary: "Append a quota reading from your own scraper", body: readingBody{}, status: http.StatusAccepted, answer: accepted{}}},
+		act("release", "End all evidence that keeps an account out", func(o events.OperatorAction) events.Payload { return &events.OperatorReleased{OperatorAction: o} }),
+		act("park", "Set an account aside until an instant", func(o events.OperatorAction) events.Payload { return &events.OperatorParked{OperatorAction: o} }),
+		act("drain", "Give an account no new work; its running answers end", func(o events.OperatorAction) events.Payload { return &events.OperatorDrained{OperatorAction: o} }),
+		act("undrain", "End a drain and an operator's park", func(o events.OperatorAction) events.Payload { return &events.OperatorUndrained{OperatorAction: o} }),
+		{post, "/ledger/verify", (*API).verify, doc{summary: "Check the chain and derive every decision again", answer: inquiry.Verdict{}}},
+	}
+}
+
+func join(lists ...[]param) []param {
+	var out []param
+	for _, l := range lists {
+		out = append(out, l...)
+	}
+	return out
+}
+
+// readingBody is the shape that quota.Push reads, for the description.
+type readingBody struct {
+	Source     string          `json:"source"`
+	ObservedAt events.Time     `json:"observed_at"`
+	Windows    []readingWindow `json:"windows"`
+	Credit     *story.Credit   `json:"credit"`
+	Billing    *readingBilling `json:"billing"`
+}
+
+type readingWindow struct {
+	Name             string      `json:"name"`
+	Scope            string      `json:"scope"`
+	LengthS          float64     `json:"length_s"`
+	Used             float64     `json:"used"`
+	Limit            float64     `json:"limit"`
+	UsedPercent      float64     `json:"used_percent"`
+	RemainingPercent float64     `json:"remaining_percent"`
+	Reached          bool        `json:"reached"`
+	ResetsAt         events.Time `json:"resets_at"`
+	Reported         bool        `json:"reported"`
+}
+
+type readingBilling struct {
+	Plan      string      `json:"plan"`
+	PeriodEnd events.Time `json:"period_end"`
+}

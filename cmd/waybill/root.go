@@ -33,6 +33,12 @@ type command interface {
 // commands is the one list of all subcommands, in the order of `waybill help`.
 func commands() []command {
 	return []command{
+		&accountsCommand{},
+		&whyCommand{},
+		&requestsCommand{},
+		&eventsCommand{},
+		&verifyCommand{},
+		&rebuildCommand{},
 		&versionCommand{},
 	}
 }

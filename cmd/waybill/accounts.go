@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/inquiry"
+	"github.com/waybill/waybill/projections/story"
+)
+
+// accountsCommand is the table of all accounts.
+type accountsCommand struct {
+	reading
+	at       string
+	position uint64
+}
+
+func (c *accountsCommand) cobra() *cobra.Command {
+	cmd := &cobra.Command{Use: "accounts", Short: "Show every account: state, why, until when", Args: cobra.NoArgs}
+	c.bind(cmd)
+	cmd.Flags().StringVar(&c.at, "at", "", "as of an instant: 2026-11-30T14:03:00Z, 14:03 or 10m (ago)")
+	cmd.Flags().Uint64Var(&c.position, "position", 0, "as of a position of the ledger")
+	return cmd
+}
+
+// Run implements command.
+func (c *accountsCommand) Run(ctx context.Context, s *std, _ []string) error {
+	m, err := momentOf(s, c.at, c.position)
+	if err != nil {
+		return err
+	}
+	log, err := c.open(s)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	all, err := inquiry.Accounts(ctx, log, m, "", "")
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return printJSON(s.out, all)
+	}
+	return writeAccounts(s.out, paintOf(s), all)
+}
+
+// momentOf reads --at and --position.
+func momentOf(s *std, at string, position uint64) (m inquiry.Moment, err error) {
+	if at != "" && position != 0 {
+		return m, usageError(errors.New("either --at or --position"))
+	}
+	m = inquiry.Moment{Position: events.Position(position), Now: events.At(s.now())}
+	m.Time, err = when(at, s.now())
+	return m, err
+}
+
+func writeAccounts(w io.Writer, p paint, all []story.Account) error {
+	t := table{paint: p}
+	t.head("ACCOUNT", "PROVIDER", "STATE", "REASON", "RESET", "TESTED FROM", "OVERRIDE UNTIL", "WINDOWS")
+	for i := range all {
+		a := &all[i]
+		t.row(cell{a.ID, bold}, plain(a.Provider), cell{a.State, colourOf(a.State)}, plain(a.Verdict.Reason), plain(clock(a.Verdict.Until)),
+			plain(clock(a.Verdict.TrialAt)), plain(clock(a.Override)), plain(windows(a.Windows)))
+	}
+	return t.write(w)
+}
+
+// windows is what is left in each window, in the provider's own numbers.
+func windows(list []story.Window) string {
+	s := ""
+	for i := range list {
+		w := &list[i]
+		if s != "" {
+			s += ", "
+		}
+		s += w.Name + " "
+		switch {
+		case w.Reached != nil && *w.Reached:
+			s += "spent"
+		case w.RemainingPercent != nil:
+			s += w.RemainingPercent.String() + " % left"
+		case w.UsedPercent != nil:
+			s += w.UsedPercent.String() + " % used"
+		case w.Used != nil && w.Limit != nil:
+			s += w.Used.String() + "/" + w.Limit.String()
+		default:
+			s += "?"
+		}
+	}
+	return s
+}

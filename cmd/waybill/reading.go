@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/config"
+	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/ledger/sqlite"
+)
+
+// reading is what every command has that only reads a ledger.
+type reading struct {
+	ledger string // --ledger, "" when it was not given
+}
+
+func (r *reading) bind(c *cobra.Command) {
+	c.Flags().StringVar(&r.ledger, "ledger", "", "ledger to read: sqlite:PATH or a path (default $WAYBILL_LEDGER)")
+}
+
+// open opens the ledger for reading: it never creates one, and works beside a
+// running gateway, without one, and on a copy.
+func (r *reading) open(s *std) (*ledger.Log, error) {
+	where := r.ledger
+	if where == "" {
+		e, _, err := config.ReadEnvironment(s.env)
+		if err != nil {
+			return nil, usageError(err)
+		}
+		where = e.Ledger
+	}
+	path, err := ledgerPath(where)
+	if err != nil {
+		return nil, usageError(err)
+	}
+	store, err := sqlite.OpenReader(path)
+	if err != nil {
+		return nil, ledgerError(err)
+	}
+	return ledger.Open(store), nil
+}
+
+// ledgerPath is the file of an embedded ledger.
+func ledgerPath(where string) (string, error) {
+	scheme, rest, found := strings.Cut(where, ":")
+	switch {
+	case !found:
+		return where, nil
+	case scheme == "sqlite":
+		return strings.TrimPrefix(rest, "//"), nil
+	case scheme == "postgres", scheme == "postgresql":
+		return "", fmt.Errorf("ledger %s:...: this version reads sqlite:PATH only", scheme)
+	}
+	return where, nil
+}
+
+// when reads an instant as people write it: RFC 3339, a date and a clock in
+// UTC, a clock of today, or how long ago (10m).
+func when(text string, now time.Time) (events.Time, error) {
+	if text == "" {
+		return 0, nil
+	}
+	now = now.UTC()
+	if d, err := time.ParseDuration(strings.TrimPrefix(text, "-")); err == nil {
+		return events.At(now.Add(-d)), nil
+	}
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02"} {
+		if t, err := time.ParseInLocation(layout, text, time.UTC); err == nil {
+			return events.At(t), nil
+		}
+	}
+	for _, layout := range []string{"15:04:05", "15:04"} {
+		if t, err := time.ParseInLocation(layout, text, time.UTC); err == nil {
+			return events.At(time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), t.Second(), 0, time.UTC)), nil
+		}
+	}
+	return 0, usageError(fmt.Errorf("time %q: want 2026-11-30T14:03:00Z, \"2026-11-30 14:03\", 14:03 or 10m (ago)", text))
+}
+
+// progress tells on a terminal how far a long fold is.
+type progress struct {
+	out  io.Writer
+	last int64
+}
+
+func newProgress(s *std) *progress {
+	if s.json || !terminal(s.err, s.env) {
+		return nil
+	}
+	return &progress{out: s.err, last: -1}
+}
+
+func (p *progress) tell(done, head events.Position) {
+	if p == nil || head == 0 {
+		return
+	}
+	if pc := int64(100 * done / head); pc != p.last {
+		p.last = pc
+		end := ""
+		if done == head {
+			end = "\r\x1b[K"
+		}
+		fmt.Fprintf(p.out, "\r%3d %%  %d of %d%s", pc, done, head, end)
+	}
+}
+
+// adminURL is where the admin API of a gateway is asked: a listening address
+// that names no host is this machine.
+func adminURL(addr string) string {
+	if strings.Contains(addr, "://") {
+		return strings.TrimSuffix(addr, "/")
+	}
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "http://" + addr
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/inquiry"
+)
+
+// verifyCommand proves a ledger.
+type verifyCommand struct {
+	reading
+	from uint64
+}
+
+func (c *verifyCommand) cobra() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Prove the ledger: chain, gaps, decodability, every decision derived again",
+		Args:  cobra.NoArgs,
+	}
+	c.bind(cmd)
+	cmd.Flags().Uint64Var(&c.from, "from", 1, "count positions and derive decisions from here on (the chain is walked from the start)")
+	return cmd
+}
+
+// Run implements command.
+func (c *verifyCommand) Run(ctx context.Context, s *std, _ []string) error {
+	log, err := c.open(s)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	v, err := inquiry.Verify(ctx, log, events.Position(c.from), newProgress(s).tell)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		err = printJSON(s.out, &v)
+	} else {
+		colour := good
+		if !v.OK {
+			colour = bad
+		}
+		_, err = fmt.Fprintf(s.out, "%s\nhead %d %s\n", paintOf(s).in(colour, v.Sentence()), v.Head.Position, v.Head.Hash)
+	}
+	if err == nil && !v.OK {
+		err = errQuiet
+	}
+	return err
+}

@@ -33,6 +33,8 @@ type command interface {
 // commands is the one list of all subcommands, in the order of `waybill help`.
 func commands() []command {
 	return []command{
+		&serveCommand{},
+		&sandboxCommand{},
 		&accountsCommand{},
 		&whyCommand{},
 		&requestsCommand{},

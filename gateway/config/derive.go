@@ -3,6 +3,11 @@ package config
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/engine"
@@ -34,6 +39,43 @@ func (c *Config) Document() events.Document {
 		d.Clients = append(d.Clients, events.Client{ID: cl.ID, Models: cl.Models, RPM: cl.RPM, MaxConcurrent: cl.MaxConcurrent})
 	}
 	return d
+}
+
+// Digest names the effective configuration, secrets left out: what
+// gateway.started records.
+func (c *Config) Digest() events.Digest {
+	doc := c.Document()
+	parts := []string{doc.Digest().String(), strconv.FormatBool(c.ExposeAccount), c.Env.Durability}
+	for _, e := range c.Enrolments(func(*Account) events.Epoch { return 0 }) {
+		sealed := events.Seal(&events.Draft{Data: &events.AccountEnrolled{Settings: e.Settings}})
+		parts = append(parts, e.ID, string(sealed.Payload))
+	}
+	return events.DigestOf(parts...)
+}
+
+// SecretsDigest changes with the keys of accounts and clients and with what
+// else Digest leaves out. It stays in this process.
+func (c *Config) SecretsDigest() events.Digest {
+	var parts []string
+	for i := range c.Accounts {
+		a := &c.Accounts[i]
+		parts = append(parts, a.ID, a.APIKey.Reveal(), a.APIKeyFile, strings.Join(a.CredentialCommand, "\x00"), a.BaseURL,
+			headerText(a.Headers), fmt.Sprintf("%+v", a.Quota), headerText(a.Quota.Headers))
+	}
+	for i := range c.Clients {
+		d := c.Clients[i].Digest()
+		parts = append(parts, c.Clients[i].ID, string(d[:]))
+	}
+	return events.DigestOf(parts...)
+}
+
+func headerText(m map[string]Secret) string {
+	names := slices.Sorted(maps.Keys(m))
+	var b strings.Builder
+	for _, n := range names {
+		fmt.Fprintf(&b, "%q:%q\n", n, m[n].Reveal())
+	}
+	return b.String()
 }
 
 // ProviderOf is an account's provider.

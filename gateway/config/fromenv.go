@@ -16,7 +16,7 @@ func (r *reader) accountsFromEnv(c *Config, providers []*provider.Provider, vars
 		if p.EnvKey == "" {
 			continue
 		}
-		for _, n := range keyNumbers(p.EnvKey, vars) {
+		for _, n := range KeyNumbers(p.EnvKey, vars) {
 			name, id := p.EnvKey, p.ID
 			if n > 1 {
 				name, id = fmt.Sprintf("%s_%d", p.EnvKey, n), fmt.Sprintf("%s-%d", p.ID, n)
@@ -30,9 +30,9 @@ func (r *reader) accountsFromEnv(c *Config, providers []*provider.Provider, vars
 	}
 }
 
-// keyNumbers are the numbers under which a key is set, ascending; 1 is the
+// KeyNumbers are the numbers under which a key is set, ascending; 1 is the
 // bare name. An empty variable counts as not set: shells export those.
-func keyNumbers(name string, vars map[string]string) []int {
+func KeyNumbers(name string, vars map[string]string) []int {
 	var out []int
 	for v, value := range vars {
 		if value == "" {

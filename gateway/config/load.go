@@ -15,6 +15,7 @@ const DefaultPath = "waybill.yaml"
 // Sources are where a configuration comes from.
 type Sources struct {
 	Path      string // of the file; "" for none
+	Text      []byte // read instead of the file, which Path then only names
 	Vars      map[string]string
 	Env       Environment
 	Providers []*provider.Provider
@@ -55,7 +56,7 @@ func Load(s Sources) (*Config, error) {
 		return v, ok
 	})
 	if s.Path != "" {
-		text, err := os.ReadFile(s.Path)
+		text, err := s.text()
 		if err != nil {
 			return nil, Faults{{File: s.Path, Problem: readProblem(err), Mend: "name another file with --config or WAYBILL_CONFIG"}}
 		}
@@ -72,6 +73,13 @@ func Load(s Sources) (*Config, error) {
 		return nil, r.faults.sorted()
 	}
 	return c, nil
+}
+
+func (s *Sources) text() ([]byte, error) {
+	if s.Text != nil {
+		return s.Text, nil
+	}
+	return os.ReadFile(s.Path)
 }
 
 func readProblem(err error) string {

@@ -51,9 +51,18 @@ type Options struct {
 	Version  string
 	Config   events.Digest
 	Now      func() events.Time // tests give their own; nil: a corrected wall clock (R19)
-	Observe  func(append time.Duration)
+	Observe  Observer           // nil: nobody watches
 	Logger   *slog.Logger
 	Strict   bool // misuse panics (tests)
+}
+
+// Observer counts what is committed. It is called under the engine's lock and
+// must be quick.
+type Observer interface {
+	// Appended: a decision became durable and folded, this long after it was made.
+	Appended(d time.Duration)
+	// Ended: an attempt's outcome was committed.
+	Ended(account string, class events.Class)
 }
 
 // Engine decides and records. Safe for concurrent use.
@@ -62,7 +71,7 @@ type Engine struct {
 	relaxed bool
 	strict  bool
 	logger  *slog.Logger
-	observe func(time.Duration)
+	observe Observer
 	clock   *Clock // nil when the caller gave its own
 	nowFunc func() events.Time
 	writer  uuid.UUID

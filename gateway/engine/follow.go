@@ -65,8 +65,21 @@ func (e *Engine) settle(ev *events.Event, now events.Time) {
 	case *events.AttemptRouted, *events.RequestRefused:
 		e.compareClocks(ev, now)
 		if e.observe != nil {
-			e.observe(now.Sub(ev.ObservedAt))
+			e.observe.Appended(now.Sub(ev.ObservedAt))
 		}
+	default:
+		e.observeEnd(ev)
+	}
+}
+
+func (e *Engine) observeEnd(ev *events.Event) {
+	if e.observe == nil {
+		return
+	}
+	if ev.Data.Kind() == events.KindAttemptSucceeded {
+		e.observe.Ended(ev.Account, events.ClassSuccess)
+	} else if f, ok := events.FailureOf(ev.Data); ok {
+		e.observe.Ended(ev.Account, f.Class)
 	}
 }
 

@@ -118,3 +118,13 @@ func (e *Engine) Unsettled() uint64 {
 	defer e.mu.Unlock()
 	return e.seq - e.settled
 }
+
+// Kept counts the events that wait for a ledger that takes none; 0 while it does.
+func (e *Engine) Kept() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.outage == nil {
+		return 0
+	}
+	return len(e.live.Pending())
+}

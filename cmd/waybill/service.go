@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/waybill/waybill/gateway"
+	"github.com/waybill/waybill/gateway/config"
+	"github.com/waybill/waybill/gateway/engine"
+	"github.com/waybill/waybill/gateway/sandbox"
+	"github.com/waybill/waybill/ledger"
+)
+
+const (
+	// drainTime is how long requests in flight may take to end after SIGTERM.
+	drainTime = 8 * time.Second
+	// closeTime is what is left for the ledger after that.
+	closeTime = 1500 * time.Millisecond
+)
+
+// service is a running gateway: everything that start opened and stop closes.
+type service struct {
+	*std
+	source *source
+	log    *slog.Logger
+
+	config      *config.Config
+	credentials credentials
+	upstream    *sandbox.Upstream // nil unless it is the sandbox
+	ledger      *ledger.Log
+	engine      *engine.Engine
+	gateway     *gateway.Gateway
+	metrics     *metrics
+	data, admin *listener
+	background  sync.WaitGroup
+	end         context.CancelFunc // of the background
+	failed      chan error         // a listener that ended by itself
+}
+
+// start opens everything in the order in which it depends on each other: the
+// configuration, the ledger's lock, the ports, the engine, the handlers.
+func (s *service) start(ctx context.Context) error {
+	s.failed = make(chan error, 2)
+	for _, step := range []func(context.Context) error{
+		s.startSandbox, s.loadConfig, s.openLedger, s.bind, s.openEngine, s.openGateway, s.serveAdmin, s.serveData,
+	} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	background, end := context.WithCancel(context.WithoutCancel(ctx))
+	s.end = end
+	s.background.Go(func() { s.watchConfig(background) })
+	if s.upstream != nil {
+		s.background.Go(func() { s.playSandbox(background) })
+	}
+	return nil
+}
+
+func (s *service) loadConfig(context.Context) (err error) {
+	if s.config, err = s.source.load(); err != nil {
+		return err
+	}
+	s.credentials = credentialsOf(s.config)
+	return nil
+}
+
+func (s *service) openLedger(context.Context) error {
+	store, err := openStore(s.source.Env.Ledger)
+	if err != nil {
+		return err
+	}
+	s.ledger = ledger.Open(store)
+	return nil
+}
+
+func (s *service) bind(ctx context.Context) (err error) {
+	if s.data, err = bind(ctx, s.source.Env.Listen); err != nil {
+		return err
+	}
+	s.admin, err = bind(ctx, s.source.Env.AdminListen)
+	return err
+}
+
+func (s *service) openEngine(ctx context.Context) (err error) {
+	s.metrics = newMetrics()
+	s.engine, err = engine.Open(ctx, engine.Options{
+		Log: s.ledger, Accounts: s.config.Enrolments(s.credentials.epoch), Document: s.config.Document(),
+		Relaxed: s.config.Env.Durability == "relaxed", Version: version(), Config: s.config.Digest(),
+		Observe: s.metrics, Logger: s.log,
+	})
+	if err != nil {
+		return ledgerError(fmt.Errorf("open engine: %w", err))
+	}
+	s.metrics.watch(s.engine, s.ledger)
+	return nil
+}
+
+func (s *service) openGateway(context.Context) (err error) {
+	s.gateway, err = gateway.New(gateway.Options{Engine: s.engine, Now: s.engine.Now, Logger: s.log, Done: s.metrics.request},
+		gatewayConfig(s.config, s.credentials))
+	if err != nil {
+		return usageError(err)
+	}
+	return nil
+}
+
+func (s *service) serveData(context.Context) error {
+	s.data.serve(s.gateway, s.failed)
+	return nil
+}
+
+// wait returns when the process is told to stop, or a listener gives up.
+func (s *service) wait(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+		s.log.Info("stopping; requests in flight may end", "within", drainTime)
+	case err := <-s.failed:
+		s.log.Error("a listener ended", "error", err)
+	}
+}
+
+// stop drains: no new connection, requests in flight end, what they did is
+// committed, the ledger is closed. It works on whatever start has opened.
+func (s *service) stop() error {
+	if s.end != nil {
+		s.end()
+		s.background.Wait()
+	}
+	var errs []error
+	if s.data != nil {
+		errs = append(errs, s.data.drain(drainTime))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	if s.gateway != nil {
+		s.gateway.Close()
+	}
+	if s.upstream != nil {
+		errs = append(errs, s.upstream.Close(ctx))
+	}
+	if s.engine != nil {
+		errs = append(errs, s.engine.Close(ctx))
+	}
+	if s.admin != nil {
+		errs = append(errs, s.admin.drain(100*time.Millisecond))
+	}
+	if s.ledger != nil {
+		errs = append(errs, s.ledger.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// listener is one port and the server on it.
+type listener struct {
+	net.Listener
+	server *http.Server
+	open   sync.WaitGroup // requests being answered
+}
+
+func bind(ctx context.Context, addr string) (*listener, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w; is another gateway running?", err)
+	}
+	return &listener{Listener: l}, nil
+}
+
+func (l *listener) serve(h http.Handler, failed chan<- error) {
+	l.server = &http.Server{
+		ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, MaxHeaderBytes: 256 << 10,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			l.open.Add(1)
+			defer l.open.Done()
+			h.ServeHTTP(w, r)
+		}),
+	}
+	go func() {
+		if err := l.server.Serve(l.Listener); !errors.Is(err, http.ErrServerClosed) {
+			failed <- err
+		}
+	}()
+}
+
+// drain ends the listener. Requests that take longer are cut off, and their
+// handlers are waited for, so that what they record is recorded.
+func (l *listener) drain(d time.Duration) error {
+	if l.server == nil {
+		return l.Close()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	if err := l.server.Shutdown(ctx); err != nil {
+		_ = l.server.Close() // cuts off what is left; Shutdown has said why
+		l.open.Wait()
+	}
+	return nil
+}

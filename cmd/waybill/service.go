@@ -81,10 +81,10 @@ func (s *service) openLedger(context.Context) error {
 }
 
 func (s *service) bind(ctx context.Context) (err error) {
-	if s.data, err = bind(ctx, s.source.Env.Listen); err != nil {
+	if s.data, err = listenOn(ctx, s.source.Env.Listen); err != nil {
 		return err
 	}
-	s.admin, err = bind(ctx, s.source.Env.AdminListen)
+	s.admin, err = listenOn(ctx, s.source.Env.AdminListen)
 	return err
 }
 
@@ -103,7 +103,7 @@ func (s *service) openEngine(ctx context.Context) (err error) {
 }
 
 func (s *service) openGateway(context.Context) (err error) {
-	s.gateway, err = gateway.New(gateway.Options{Engine: s.engine, Now: s.engine.Now, Logger: s.log, Done: s.metrics.request},
+	s.gateway, err = gateway.New(gateway.Options{Engine: s.engine, Logger: s.log, Done: s.metrics.request},
 		gatewayConfig(s.config, s.credentials))
 	if err != nil {
 		return usageError(err)
@@ -164,7 +164,7 @@ type listener struct {
 	open   sync.WaitGroup // requests being answered
 }
 
-func bind(ctx context.Context, addr string) (*listener, error) {
+func listenOn(ctx context.Context, addr string) (*listener, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", addr)
 	if err != nil {

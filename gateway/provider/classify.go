@@ -61,6 +61,9 @@ func (l *Look) first(rules []Rule, below rank) (Finding, bool) {
 func (l *Look) finding(r *Rule) Finding {
 	f := Finding{Class: r.Class, Rule: r.ID, Failover: r.Failover, Permanent: r.Permanent}
 	f.Hint = l.hint(r.Resets, r.Class)
+	if f.Hint == nil && r.Class == events.ClassRateLimited {
+		f.Hint = l.hint(append(RetryAfter(), SpentBucket()), r.Class) // stated, though this provider is not known to
+	}
 	if r.BySize > 0 && f.Class == events.ClassRateLimited && f.Hint != nil && f.Hint.Until.Sub(l.At) >= r.BySize {
 		f.Class = events.ClassWindowExhausted
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/provider"
-	"github.com/waybill/waybill/gateway/provider/when"
 )
 
 const (
@@ -68,7 +67,7 @@ func money() []provider.Rule {
 // header nothing says that only one model is meant.
 func rates() []provider.Rule {
 	resets := append([]provider.Reset{provider.Body("error.resets_at"), provider.Body("resets_at")}, provider.RetryAfter()...)
-	resets = append(resets, bucketReset(), provider.Header("anthropic-ratelimit-unified-reset"))
+	resets = append(resets, provider.SpentBucket(), provider.Header("anthropic-ratelimit-unified-reset"))
 	resets = append(resets, provider.TryAgain()...)
 	return []provider.Rule{
 		{ID: "anthropic.rate-model", Types: []string{"rate_limit_error"}, Where: namesBucket,
@@ -87,25 +86,6 @@ func namesBucket(l *provider.Look) bool {
 		}
 	}
 	return false
-}
-
-// bucketReset is provider.SpentBucket over Anthropic's names, where "remaining"
-// and "reset" stand last.
-func bucketReset() provider.Reset {
-	return provider.Taken(func(l *provider.Look) (string, string) {
-		clock := when.Clock{At: l.At}
-		for _, kind := range buckets() {
-			name := "anthropic-ratelimit-" + kind
-			left, ok := events.ParseDecimal(l.Header.Get(name + "-remaining"))
-			if ok && left > 0 {
-				continue
-			}
-			if v := l.Header.Get(name + "-reset"); clock.Parse(v, when.Auto).Kind >= when.Future {
-				return v, "header:" + name + "-reset"
-			}
-		}
-		return "", ""
-	})
 }
 
 func buckets() []string { return []string{"requests", "tokens", "input-tokens", "output-tokens"} }

@@ -38,7 +38,7 @@ func rules() []provider.Rule {
 		// The bucket of a day rolls, so the hint is exact.
 		{ID: "groq.day", Codes: code, Phrases: []string{"per day", "(tpd)", "(rpd)"},
 			Class: events.ClassWindowExhausted, Scope: events.ScopeModel, Resets: resets, From: docs},
-		{ID: "groq.too-large", Statuses: []int{413}, Codes: code,
+		{ID: "groq.too-large", Codes: code, Where: func(l *provider.Look) bool { return l.Code == 413 }, // never inside a stream
 			Class: events.ClassInvalidRequest, Scope: events.ScopeModel, Failover: provider.Always, From: docs},
 		{ID: "groq.rate", Codes: code,
 			Class: events.ClassRateLimited, Scope: events.ScopeModel, Resets: resets, BySize: 300 * time.Second, From: docs},

@@ -2,21 +2,64 @@ package main
 
 import (
 	"context"
-	"net/http"
+	"fmt"
+	"net"
+
+	"github.com/waybill/waybill/gateway/admin"
 )
+
+// maxLag is how many committed events the views may lack while they count as
+// caught up.
+const maxLag = 1000
 
 // serveAdmin serves the admin API, readiness and metrics.
 func (s *service) serveAdmin(context.Context) error {
-	m := http.NewServeMux()
-	m.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
-	m.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if err := s.engine.Ready(); err != nil {
-			http.Error(w, err.Error(), http.StatusServiceUnavailable)
-			return
-		}
-		_, _ = w.Write([]byte("ready\n"))
+	host, _, err := net.SplitHostPort(s.source.Env.AdminListen)
+	if err != nil {
+		return usageError(err)
+	}
+	s.api = admin.New(admin.Options{
+		Engine: s.engine, Log: s.ledger, Token: s.source.Env.AdminToken.Reveal(), Hosts: []string{host}, Version: version(),
+		About:  admin.About{DataPlane: s.dataURL(), Ledger: redactURL(s.source.Env.Ledger), Sandbox: s.upstream != nil},
+		Ready:  s.ready,
+		Logger: s.log, Metrics: s.metrics.handler(s.source.Env),
 	})
-	m.Handle("/metrics", s.metrics.handler(s.config.Env))
-	s.admin.serve(m, s.failed)
+	s.admin.serve(s.api, s.failed)
+	return nil
+}
+
+// ready says whether the gateway should get traffic, and what is missing.
+func (s *service) ready(ctx context.Context) []admin.Check {
+	return []admin.Check{
+		check("serving", s.serving()),
+		check("ledger", s.engine.LedgerError()),
+		check("clock", s.engine.ClockError()),
+		check("views", s.caughtUp(ctx)),
+	}
+}
+
+func check(name string, err error) admin.Check {
+	if err != nil {
+		return admin.Check{Name: name, Note: err.Error()}
+	}
+	return admin.Check{Name: name, OK: true}
+}
+
+func (s *service) serving() error {
+	if s.stopping.Load() {
+		return fmt.Errorf("this process is stopping")
+	}
+	return nil
+}
+
+// caughtUp compares the views with the ledger's head.
+func (s *service) caughtUp(ctx context.Context) error {
+	h, err := s.ledger.Head(ctx)
+	if err != nil {
+		return fmt.Errorf("the ledger's head cannot be read: %w", err)
+	}
+	if at := s.engine.Position(); h.Position > at+maxLag {
+		return fmt.Errorf("the views stand at %d of %d", at, h.Position)
+	}
 	return nil
 }

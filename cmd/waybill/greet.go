@@ -102,7 +102,7 @@ Then ask why, by the Waybill-Request-Id of any answer, or without one for the la
   bin/waybill accounts
 
 Account amber's console says that it is exhausted while it serves, birch answers 429 after
-every third request, cedar 402 after every fourth; all of them come back.
+every fourth request, cedar 402 after every sixth; all of them come back.
 
 `, u, key, sandbox.DryModel)
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strings"
 
 	"github.com/waybill/waybill/ledger"
 	"github.com/waybill/waybill/ledger/sqlite"
@@ -12,7 +11,7 @@ import (
 
 // openStore opens the ledger that WAYBILL_LEDGER names, for writing.
 func openStore(name string) (ledger.Store, error) {
-	path, err := sqlitePath(name)
+	path, err := ledgerPath(name)
 	if err != nil {
 		return nil, usageError(err)
 	}
@@ -24,19 +23,6 @@ func openStore(name string) (ledger.Store, error) {
 		return nil, ledgerError(err)
 	}
 	return s, nil
-}
-
-// sqlitePath is the file of sqlite:PATH and sqlite://PATH.
-func sqlitePath(name string) (string, error) {
-	path, ok := strings.CutPrefix(name, "sqlite:")
-	if !ok {
-		return "", fmt.Errorf("WAYBILL_LEDGER %q is not known: write sqlite:PATH", redactURL(name))
-	}
-	path = strings.TrimPrefix(path, "//")
-	if path == "" {
-		return "", errors.New("WAYBILL_LEDGER names no file: write sqlite:PATH")
-	}
-	return path, nil
 }
 
 // redactURL hides the password of a URL.

@@ -117,10 +117,10 @@ func (m *metrics) watch(e *engine.Engine, l *ledger.Log) {
 }
 
 // handler serves the series to whoever has the admin or the metrics token, and
-// to everybody on loopback when there is none.
+// to everybody where only this machine can ask.
 func (m *metrics) handler(e config.Environment) http.Handler {
 	h := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
-	if e.AdminToken.Empty() && e.MetricsToken.Empty() {
+	if config.Loopback(e.AdminListen) {
 		return h
 	}
 	tokens := [][sha256.Size]byte{}

@@ -22,10 +22,10 @@ func (s *service) startSandbox(context.Context) (err error) {
 	return s.source.at(s.upstream.URL())
 }
 
-// playSandbox makes the console speak, and shows the dry model its limit once,
-// so that the first request for it is refused.
+// playSandbox shows the dry model its limit once, so that the first request of
+// a client for it is refused, and then lets the console speak.
 func (s *service) playSandbox(ctx context.Context) {
-	s.background.Go(func() { s.tryDry(ctx) })
+	s.tryDry(ctx)
 	if err := sandbox.Console(ctx, s.now, s.push); err != nil {
 		s.log.Error("the sandbox's console ended", "error", err)
 	}

@@ -8,9 +8,11 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/waybill/waybill/gateway"
+	"github.com/waybill/waybill/gateway/admin"
 	"github.com/waybill/waybill/gateway/config"
 	"github.com/waybill/waybill/gateway/engine"
 	"github.com/waybill/waybill/gateway/sandbox"
@@ -37,6 +39,8 @@ type service struct {
 	engine      *engine.Engine
 	gateway     *gateway.Gateway
 	metrics     *metrics
+	api         *admin.API
+	stopping    atomic.Bool
 	data, admin *listener
 	background  sync.WaitGroup
 	end         context.CancelFunc // of the background
@@ -129,6 +133,7 @@ func (s *service) wait(ctx context.Context) {
 // stop drains: no new connection, requests in flight end, what they did is
 // committed, the ledger is closed. It works on whatever start has opened.
 func (s *service) stop() error {
+	s.stopping.Store(true)
 	if s.end != nil {
 		s.end()
 		s.background.Wait()
@@ -147,6 +152,9 @@ func (s *service) stop() error {
 	}
 	if s.engine != nil {
 		errs = append(errs, s.engine.Close(ctx))
+	}
+	if s.api != nil {
+		s.api.Close()
 	}
 	if s.admin != nil {
 		errs = append(errs, s.admin.drain(100*time.Millisecond))

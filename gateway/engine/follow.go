@@ -14,7 +14,7 @@ const followRetry = 250 * time.Millisecond
 func (e *Engine) follow(ctx context.Context) {
 	defer close(e.followed)
 	for {
-		err := e.log.Follow(ctx, e.position(), func(evs []events.Event) error {
+		err := e.log.Follow(ctx, e.Position(), func(evs []events.Event) error {
 			e.commit(evs)
 			return nil
 		})
@@ -25,12 +25,6 @@ func (e *Engine) follow(ctx context.Context) {
 		e.setFault(err)
 		rest(ctx, followRetry)
 	}
-}
-
-func (e *Engine) position() events.Position {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.live.Position()
 }
 
 func (e *Engine) setFault(err error) {

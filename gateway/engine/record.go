@@ -101,15 +101,32 @@ func (e *Engine) ready(now events.Time) error {
 // Ready says why the engine should get no traffic: it cannot record, or its
 // clock is too far from the ledger's.
 func (e *Engine) Ready() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if err := e.ready(e.nowFunc()); err != nil {
+	if err := e.LedgerError(); err != nil {
 		return err
 	}
-	if e.clock != nil {
-		return e.clock.Check()
+	return e.ClockError()
+}
+
+// LedgerError says why nothing can be recorded now, nil when it can.
+func (e *Engine) LedgerError() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.ready(e.nowFunc())
+}
+
+// ClockError says how far the clock is from the ledger's when that is too far.
+func (e *Engine) ClockError() error {
+	if e.clock == nil {
+		return nil
 	}
-	return nil
+	return e.clock.Check()
+}
+
+// Position is the committed position that the views stand at.
+func (e *Engine) Position() events.Position {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.live.Position()
 }
 
 // Unsettled counts own events that are submitted and not yet folded as committed.

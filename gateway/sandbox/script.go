@@ -16,9 +16,9 @@ const (
 )
 
 const (
-	birchLimit    = 3                // requests, then one 429
+	birchLimit    = 4                // requests, then one 429
 	birchCooldown = 10 * time.Second // its Retry-After
-	cedarCredit   = 4                // requests, then 402 until the credit is back
+	cedarCredit   = 6                // requests, then 402 until the credit is back
 	cedarRefill   = 30 * time.Second
 )
 
@@ -84,10 +84,10 @@ func (s *script) verdict(account string, c *call) *failure {
 	switch account {
 	case birch:
 		return s.spend(account, birchLimit, birchCooldown, failure{status: 429, code: "rate_limit_exceeded", kind: "rate_limit_error",
-			message: "Rate limit reached, please try again in 10s. (Sandbox account birch does this after every third answer.)"})
+			message: "Rate limit reached, please try again in 10s. (Sandbox account birch does this after every fourth answer.)"})
 	case cedar:
 		return s.spend(account, cedarCredit, cedarRefill, failure{status: 402, code: "insufficient_quota", kind: "billing_error", noRetry: true,
-			message: "You have run out of credits. (Sandbox account cedar does this after every fourth answer; its credit is back after 30 s.)"})
+			message: "You have run out of credits. (Sandbox account cedar does this after every sixth answer; its credit is back after 30 s.)"})
 	}
 	return nil
 }

@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"errors"
+	"io"
 	"strings"
 
 	"github.com/waybill/waybill/gateway/body"
@@ -47,8 +49,8 @@ func (c *coding) decode(p []byte) []byte {
 	return c.plain
 }
 
-// close ends the decoder; an error says that the compressed bytes were cut, or
-// held too much.
+// close ends the decoder; plain is then what it held back. An error says that
+// the compressed bytes were cut, or held too much.
 func (c *coding) close() error {
 	if c.tee == nil {
 		return c.err
@@ -71,8 +73,26 @@ func (c *coding) all(raw []byte) ([]byte, error) {
 			c.err = errTooLarge
 		}
 	}
-	return out, c.close()
+	err := c.close()
+	return append(out, c.plain...), err
 }
 
 // codedStep is how many compressed bytes are decoded at a time.
 const codedStep = 32 << 10
+
+// next decodes one read of a stream: what it holds, and its end when the
+// compressed bytes and the body agree on one.
+func (c *coding) next(p []byte, err error) ([]byte, error) {
+	if c.tee == nil {
+		return nil, err
+	}
+	shown := c.decode(p)
+	if err != nil {
+		held := append([]byte(nil), shown...)
+		if cut := c.close(); cut != nil && errors.Is(err, io.EOF) {
+			err = cut
+		}
+		return append(held, c.plain...), err
+	}
+	return shown, c.err
+}

@@ -51,9 +51,7 @@ func (a *attempt) relayStream(src io.Reader) *failure {
 func (s *stream) show(p []byte, err error) ([]byte, error) {
 	shown := p
 	if c := s.coding; c != nil {
-		if shown = c.decode(p); c.err != nil && err == nil {
-			err = c.err
-		}
+		shown, err = c.next(p, err)
 		if !c.passes {
 			p = shown
 		}
@@ -64,21 +62,15 @@ func (s *stream) show(p []byte, err error) ([]byte, error) {
 	}
 	if len(shown) > 0 {
 		s.look.Feed(shown)
-		if s.look.Seen().Over {
-			s.over = true
-			s.look.End(nil)
-			return p, err
-		}
 	}
-	if err == nil {
-		return p, nil
+	switch {
+	case s.look.Seen().Over:
+		s.over = true
+		s.look.End(nil)
+	case err != nil:
+		s.over = true
+		s.look.End(endOf(err))
 	}
-	if s.coding != nil && errors.Is(err, io.EOF) {
-		if cut := s.coding.close(); cut != nil {
-			err = cut
-		}
-	}
-	s.look.End(endOf(err))
 	return p, err
 }
 

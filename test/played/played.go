@@ -1,0 +1,196 @@
+// Package played runs a real engine on a given store and plays an incident on
+// it, for the tests of everything that is asked about the past: claims, walls,
+// failovers, a refusal, an operator, a client that leaves, and an attempt that
+// is never answered.
+package played
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/engine"
+	"github.com/waybill/waybill/ledger"
+)
+
+// Begin is a Monday afternoon.
+var Begin = events.At(time.Date(2026, 11, 30, 14, 0, 0, 0, time.UTC))
+
+// Clock is moved by hand.
+type Clock struct {
+	mu  sync.Mutex
+	now events.Time
+}
+
+// Now is the clock's time.
+func (c *Clock) Now() events.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Pass moves it.
+func (c *Clock) Pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// Gateway is an engine on a store, with a clock of its own.
+type Gateway struct {
+	*engine.Engine
+	Log   *ledger.Log
+	Clock *Clock
+	t     testing.TB
+}
+
+// Document routes m1 in order over all accounts.
+func Document(accounts ...string) events.Document {
+	return events.Document{Policy: events.DefaultPolicy(), Models: []events.Route{
+		{Name: "m1", Strategy: events.StrategyOrdered, Tiers: []events.Tier{{Accounts: accounts}}}}}
+}
+
+// Open starts an engine; Close it before another one uses the store.
+func Open(t testing.TB, store ledger.Store, clock *Clock, accounts ...string) *Gateway {
+	t.Helper()
+	g := &Gateway{Log: ledger.Open(store), Clock: clock, t: t}
+	o := engine.Options{Log: g.Log, Document: Document(accounts...), Version: "test", Now: clock.Now, Strict: true}
+	for i, id := range accounts {
+		o.Accounts = append(o.Accounts, engine.Enrolment{ID: id, Epoch: events.Epoch(i + 1), Settings: events.Settings{
+			Provider: "openai-compatible", Endpoint: id + ".example", Dialects: []events.Dialect{events.DialectOpenAI}, QuotaSource: "push"}})
+	}
+	e, err := engine.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Engine = e
+	return g
+}
+
+// NewClock stands at Begin.
+func NewClock() *Clock { return &Clock{now: Begin} }
+
+// Close ends the engine and its log.
+func (g *Gateway) Close() {
+	g.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := errors.Join(g.Engine.Close(ctx), g.Log.Close()); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// Settle returns when everything recorded is durable and folded.
+func (g *Gateway) Settle() {
+	g.t.Helper()
+	if _, err := g.Append(g.t.Context(), events.Draft{Data: &events.QuotaFetchFailed{Source: "settle", Status: 503}}); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// Spent pushes a console's word that a weekly window is spent.
+func (g *Gateway) Spent(account string, reset events.Time) {
+	g.t.Helper()
+	w := events.Window{Name: "weekly", RemainingPercent: events.Dec(0), Reached: events.Yes, Reported: true, ResetsAt: reset}
+	g.Do(events.Header{Account: account}, &events.QuotaFetched{Reading: events.Reading{Source: "push", Windows: []events.Window{w}}})
+}
+
+// Do appends one event that is no decision.
+func (g *Gateway) Do(h events.Header, p events.Payload) {
+	g.t.Helper()
+	if _, err := g.Append(g.t.Context(), events.Draft{Header: h, Data: p}); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// Answer is how one attempt ends; the zero one serves.
+type Answer struct {
+	Class  events.Class
+	Status uint32
+	Until  time.Duration // stated reset, from then on
+	Hangs  bool          // it is never answered
+}
+
+// Ask makes one request for m1 and walks on until it is served, refused, or out
+// of answers: then the last failure is returned.
+func (g *Gateway) Ask(answers ...Answer) uuid.UUID {
+	g.t.Helper()
+	id := g.NewID()
+	ask := engine.Ask{Request: id, Client: "app", Dialect: events.DialectOpenAI, Model: "m1", Session: events.SessionDigest("app", "s1")}
+	for n, ans := range answers {
+		ask.Attempt = uint32(n + 1)
+		ask.Last = n == 3
+		a, refusal, err := g.Decide(g.t.Context(), ask)
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		if refusal != nil || ans.Hangs {
+			break
+		}
+		ask.Tried = append(ask.Tried, a.Account.No)
+		if !g.end(a, ans, n == len(answers)-1) {
+			break
+		}
+	}
+	g.Settle()
+	return id
+}
+
+// end records an outcome and says whether another attempt follows.
+func (g *Gateway) end(a *engine.Attempt, ans Answer, last bool) bool {
+	sent := g.Now()
+	g.Clock.Pass(120 * time.Millisecond)
+	answer := events.Answer{Status: ans.Status, DispatchedAt: sent, AnsweredAt: g.Now(), FirstByte: 80 * time.Millisecond}
+	if ans.Class == events.ClassNone {
+		answer.Status = 200
+		answer.Usage = &events.Usage{Input: events.Int(120), CachedInput: events.Int(100), Output: events.Int(42)}
+		a.Passed(g.Now())
+		a.Succeeded(answer, "stop")
+		return false
+	}
+	f := events.Failure{Answer: answer, Class: ans.Class, Rule: "status:test", Scope: events.Scope{Kind: events.ScopeAccount}, Followed: events.FollowedFailover}
+	if ans.Until != 0 {
+		f.Hint = &events.Hint{Value: "stated", Until: g.Now().Add(ans.Until), Source: "header:retry-after"}
+	}
+	switch {
+	case ans.Class == events.ClassClientAborted:
+		f.Followed = events.FollowedNothing
+	case last:
+		f.Followed, f.Reply = events.FollowedReturned, &events.Reply{Status: ans.Status}
+	}
+	a.Failed(f)
+	return f.Followed == events.FollowedFailover
+}
+
+// Story is what Incident played, by what the requests were.
+type Story struct {
+	Served, FailedOver, Trial, Returned, Refused, Aborted, Open uuid.UUID
+}
+
+// Incident plays on accounts a, b and c: a is said to be spent though it
+// serves, b's credits end, c's window ends, and an operator drains a.
+func (g *Gateway) Incident() Story {
+	g.t.Helper()
+	var s Story
+	g.Spent("a", Begin.Add(91*time.Hour))
+	g.Clock.Pass(2 * time.Minute)
+	s.Served = g.Ask(Answer{})
+	g.Clock.Pass(time.Minute)
+	s.FailedOver = g.Ask(Answer{Class: events.ClassCreditsExhausted, Status: 402}, Answer{})
+	g.Clock.Pass(30 * time.Minute)
+	s.Trial = g.Ask(Answer{Class: events.ClassWindowExhausted, Status: 429, Until: 2 * time.Hour}, Answer{})
+	g.Clock.Pass(time.Minute)
+	s.Returned = g.Ask(Answer{Class: events.ClassServerError, Status: 500})
+	s.Aborted = g.Ask(Answer{Class: events.ClassClientAborted})
+	g.Do(events.Header{Account: "a"}, &events.OperatorDrained{OperatorAction: events.OperatorAction{Actor: "admin", Reason: "key rotation"}})
+	g.Clock.Pass(time.Minute)
+	s.Refused = g.Ask(Answer{})
+	g.Do(events.Header{Account: "a"}, &events.OperatorUndrained{OperatorAction: events.OperatorAction{Actor: "admin", Reason: "done"}})
+	s.Open = g.Ask(Answer{Hangs: true})
+	return s
+}

@@ -25,7 +25,7 @@ func newArray(p *protocol) *array { return &array{frames: frames{proto: p}} }
 
 // Feed examines the next bytes.
 func (a *array) Feed(p []byte) {
-	for i := 0; i < len(p); {
+	for i := 0; i < len(p) && a.seen.Malformed == ""; {
 		if a.state == inElement {
 			if i += a.element(p[i:]); a.state == afterElement {
 				a.seen.Safe, a.seen.Open = a.total+int64(i), AfterElement
@@ -42,7 +42,7 @@ func (a *array) Feed(p []byte) {
 	switch {
 	case a.state == afterArray || a.seen.Malformed != "":
 		a.seen.Safe, a.seen.Open = a.total, Closed
-	case a.state == inElement && a.total-a.seen.Safe > HoldLine:
+	case a.state == inElement && (a.seen.Open == InElement || a.total-a.seen.Safe > HoldLine):
 		a.seen.Safe, a.seen.Open = a.total, InElement
 	}
 }

@@ -22,10 +22,9 @@ func BreakOff(op *Operation, form Form, seen *Seen, r *Refusal) []byte {
 
 func breakSSE(op *Operation, seen *Seen, r *Refusal) []byte {
 	var b []byte
-	switch seen.Open {
-	case InEvent:
-		b = append(b, '\n')
-	case InLine:
+	if seen.Open != Closed {
+		// Ends the line, or the CRLF whose CR is already sent, and dispatches
+		// the event; a blank line too many means nothing.
 		b = append(b, "\n\n"...)
 	}
 	switch {

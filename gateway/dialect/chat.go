@@ -11,13 +11,14 @@ var chat = newChat()
 type chatFields struct {
 	err      int
 	content  []int // any of these with content is an answer
+	text     []int // strings of which a stream is made, piece by piece
 	finish   int
 	usage    usageFields
 	choiceUs usageFields // Moonshot: inside the choice
 	groq     usageFields // Groq: x_groq.usage
 }
 
-var chatProtocol = &protocol{dialect: events.DialectOpenAI, shape: chat.shape, errorAt: chat.fields.err, judge: judgeChat}
+var chatProtocol = &protocol{dialect: events.DialectOpenAI, shape: chat.shape, errorAt: chat.fields.err, quick: sameButText, judge: judgeChat}
 
 func newChat() (c struct {
 	shape  *jsonscan.Shape
@@ -34,6 +35,8 @@ func newChat() (c struct {
 		f.content = append(f.content, b.add(delta, name))
 	}
 	f.content = append(f.content, b.add(choice, "text"))
+	tool := b.add(b.add(f.content[1], jsonscan.Each), "function")
+	f.text = append(f.text, f.content[0], f.content[3], b.add(tool, "arguments"))
 	f.usage = b.usage(root, "usage", openAICounts[:])
 	f.choiceUs = b.usage(choice, "usage", openAICounts[:])
 	f.groq = b.usage(b.add(root, "x_groq"), "usage", openAICounts[:])
@@ -54,6 +57,7 @@ func judgeChat(f *frames, name []byte) {
 		f.meaningful()
 	}
 	if !f.json.Full(c.finish) {
+		f.learn(c.text)
 		return
 	}
 	switch reason := f.json.String(c.finish); reason {

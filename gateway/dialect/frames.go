@@ -36,6 +36,7 @@ type frames struct {
 	accept  bool   // also complete at a broken end (Gemini has no other marker)
 	stored  bool   // the stream replays a stored response: its failure is its content
 	stray   []byte // lines outside events, from the first brace on
+	like    like
 }
 
 func newFrames(p *protocol) *frames { return &frames{proto: p} }

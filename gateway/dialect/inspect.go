@@ -2,7 +2,6 @@ package dialect
 
 import (
 	"bytes"
-	"mime"
 	"strings"
 
 	"github.com/waybill/waybill/events"
@@ -12,11 +11,8 @@ import (
 // asked for (Request.Form), contentType the answer's, which decides where the
 // two differ. Feed it decoded bytes.
 func (o *Operation) Inspect(form Form, contentType string) Inspector {
-	media, _, err := mime.ParseMediaType(contentType)
-	if err != nil {
-		media, _, _ = strings.Cut(strings.ToLower(contentType), ";")
-		media = strings.TrimSpace(media)
-	}
+	media, _, _ := strings.Cut(contentType, ";")
+	media = strings.ToLower(strings.TrimSpace(media))
 	switch {
 	case media == "text/event-stream":
 		return o.inspectSSE()
@@ -121,17 +117,23 @@ func (s *sniffer) Seen() *Seen {
 	return s.next.Seen()
 }
 
-// opaque watches an answer whose bytes say nothing to us: any byte is content.
+// opaque watches an answer whose bytes say nothing to us: any byte is content,
+// but text that begins as a page does.
 type opaque struct {
 	seen Seen
 	text bool
+	head []byte // the first bytes of a text, until they can be told from a page
 }
 
 func (o *opaque) Feed(p []byte) {
-	if o.text && o.seen.Safe == 0 && looksHTML(p) {
-		o.seen.Malformed = MalformedHTML
-	}
 	o.seen.Safe += int64(len(p))
+	if o.text && !o.seen.Meaningful && o.seen.Malformed == "" {
+		o.head = append(o.head, p[:min(len(p), 64)]...)
+		var open bool
+		if o.seen.Malformed, open = pageStart(o.head); open {
+			return
+		}
+	}
 	o.seen.Meaningful = o.seen.Safe > 0 && o.seen.Malformed == ""
 }
 
@@ -143,13 +145,20 @@ func (o *opaque) End(err error) {
 	case err != nil:
 		o.seen.Malformed = MalformedTruncated
 	default:
-		o.seen.Terminal, o.seen.Over = "body", true
+		o.seen.Meaningful, o.seen.Terminal, o.seen.Over = true, "body", true
 	}
 }
 
 func (o *opaque) Seen() *Seen { return &o.seen }
 
-func looksHTML(p []byte) bool {
-	p = bytes.ToLower(bytes.TrimLeft(p[:min(len(p), 64)], " \t\r\n"))
-	return bytes.HasPrefix(p, []byte("<!doctype html")) || bytes.HasPrefix(p, []byte("<html"))
+// pageStart says whether text begins as an HTML page, or may still turn out to.
+func pageStart(p []byte) (malformed string, open bool) {
+	p = bytes.ToLower(bytes.TrimLeft(p, " \t\r\n"))
+	for _, start := range [...]string{"<!doctype html", "<html"} {
+		if bytes.HasPrefix(p, []byte(start)) {
+			return MalformedHTML, false
+		}
+		open = open || strings.HasPrefix(start, string(p)) && len(p) > 0
+	}
+	return "", open
 }

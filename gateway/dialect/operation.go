@@ -119,8 +119,7 @@ var openAI = [...]Operation{
 	{Name: "models.get", Dialect: events.DialectOpenAI, Method: http.MethodGet, Path: "/v1/models/{model:.+}", Local: true},
 }
 
-// Anthropic's model lists share OpenAI's paths: the header anthropic-version
-// tells them apart, so its rows stand in ForHeader, not here.
+// Anthropic's model lists stand on OpenAI's paths: see ListDialect.
 var anthropic = [...]Operation{
 	{Name: "messages", Dialect: events.DialectAnthropic, Method: http.MethodPost, Path: "/v1/messages", Model: InBody, Streams: ByMember, upstream: "/messages", kind: kindMessage},
 	{Name: "count_tokens", Dialect: events.DialectAnthropic, Method: http.MethodPost, Path: "/v1/messages/count_tokens", Model: InBody, upstream: "/messages/count_tokens", kind: kindMessageCount},

@@ -92,7 +92,11 @@ func (o *Operation) Reader(head Head) (*Reader, error) {
 	if o.Model == Nowhere {
 		return r, nil
 	}
-	media, params, _ := mime.ParseMediaType(head.ContentType)
+	var media string
+	var params map[string]string
+	if head.ContentType != "application/json" { // the common case costs nothing
+		media, params, _ = mime.ParseMediaType(head.ContentType)
+	}
 	switch {
 	case media == "multipart/form-data" && o.Model == InForm:
 		if params["boundary"] == "" {

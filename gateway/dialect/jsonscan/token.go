@@ -126,6 +126,22 @@ func plain(p []byte, i int) int {
 	return i
 }
 
+// IsText says that s, written between two quotes, is one string: no quote, no
+// control character and no unfinished escape. It does not check what follows a
+// backslash, nor UTF-8.
+func IsText(s []byte) bool {
+	for i := 0; ; i++ {
+		switch i = plain(s, i); {
+		case i >= len(s):
+			return i == len(s)
+		case s[i] == '\\':
+			i++
+		case s[i] < utf8.RuneSelf:
+			return false
+		}
+	}
+}
+
 // runes consumes whole characters beyond ASCII and returns where they end.
 func runes(p []byte, i int) int {
 	for i < len(p) && p[i] >= utf8.RuneSelf {

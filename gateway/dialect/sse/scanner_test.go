@@ -6,13 +6,16 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/waybill/waybill/gateway/dialect/sse/ssetest"
 )
 
 // log writes down what it is told; pieces are joined, so that it does not
 // depend on where chunks end.
 type log struct {
-	lines []string
-	data  []byte
+	events []ssetest.Event
+	stray  []string
+	data   []byte
 }
 
 func (l *log) Event(name, data []byte) {
@@ -20,49 +23,22 @@ func (l *log) Event(name, data []byte) {
 		data = l.data
 	}
 	l.data = nil
-	l.lines = append(l.lines, fmt.Sprintf("%q %q", name, data))
+	l.events = append(l.events, ssetest.Event{Name: string(name), Data: string(data)})
 }
 func (l *log) Piece(p []byte)    { l.data = append(append([]byte{}, l.data...), p...) }
-func (l *log) Stray(line []byte) { l.lines = append(l.lines, fmt.Sprintf("stray %q", line)) }
+func (l *log) Stray(line []byte) { l.stray = append(l.stray, string(line)) }
 
-// whatwg is the dumb twin: the standard's algorithm over the whole text, with
-// an unfinished last event counted as Finish counts it.
-func whatwg(text []byte) []string {
-	var l log
-	s := strings.TrimPrefix(string(text), "\xef\xbb\xbf")
-	s = strings.ReplaceAll(s, "\r\n", "\n")
-	s = strings.ReplaceAll(s, "\r", "\n")
-	s = strings.TrimSuffix(s, "\n") // the split below makes an empty line of what follows the last end
-	var name string
-	var data []string
-	dispatch := func() {
-		if data != nil {
-			l.Event([]byte(name), []byte(strings.Join(data, "\n")))
-		}
-		name, data = "", nil
+// whatwg is what the dumb twin makes of the text, an unfinished last event
+// counted as Finish counts it.
+func whatwg(text []byte) *log {
+	r := ssetest.Parse(string(text))
+	if name, data, ok := strings.Cut(r.Rest, "\x00"); ok {
+		r.Events = append(r.Events, ssetest.Event{Name: name, Data: data})
 	}
-	for _, line := range strings.Split(s, "\n") {
-		if line == "" {
-			dispatch()
-			continue
-		}
-		field, value, _ := strings.Cut(line, ":")
-		value = strings.TrimPrefix(value, " ")
-		switch field {
-		case "", "id", "retry":
-		case "data":
-			data = append(data, value)
-		case "event":
-			name = value
-		default:
-			l.Stray([]byte(line))
-		}
-	}
-	dispatch()
-	return l.lines
+	return &log{events: r.Events, stray: r.Stray}
 }
 
-func events(text []byte, next func(left int) int) ([]string, *Scanner) {
+func splitUp(text []byte, next func(left int) int) (*log, *Scanner) {
 	var s Scanner
 	var l log
 	for len(text) > 0 {
@@ -75,12 +51,12 @@ func events(text []byte, next func(left int) int) ([]string, *Scanner) {
 		text = text[n:]
 	}
 	s.Finish(&l)
-	return l.lines, &s
+	return &l, &s
 }
 
 func agree(t *testing.T, text []byte) {
 	t.Helper()
-	want := fmt.Sprint(whatwg(text))
+	want := fmt.Sprintf("%q", *whatwg(text))
 	r := rand.New(rand.NewPCG(uint64(len(text)), 3))
 	for name, next := range map[string]func(int) int{
 		"whole":  func(left int) int { return left },
@@ -90,9 +66,9 @@ func agree(t *testing.T, text []byte) {
 		if name == "bytes" && len(text) > 4096 {
 			continue
 		}
-		got, s := events(text, next)
-		if fmt.Sprint(got) != want {
-			t.Fatalf("%s: got %.300v\nwant %.300s\nof %.300q", name, got, want, text)
+		got, s := splitUp(text, next)
+		if got := fmt.Sprintf("%q", *got); got != want {
+			t.Fatalf("%s: got %.300s\nwant %.300s\nof %.300q", name, got, want, text)
 		}
 		if s.Safe() != int64(len(text)) {
 			t.Fatalf("%s: safe %d of %d at the end", name, s.Safe(), len(text))
@@ -123,14 +99,14 @@ func TestB017_lines_longer_than_any_buffer_are_read_whole(t *testing.T) {
 
 func TestB019_every_line_ending_gives_the_same_events(t *testing.T) {
 	base := "event: a\ndata: {\"x\":1}\n\ndata: 1\ndata: 2\n\n"
-	want := fmt.Sprint(whatwg([]byte(base)))
+	want := fmt.Sprint(*whatwg([]byte(base)))
 	for name, text := range map[string]string{
 		"LF": base, "CRLF": strings.ReplaceAll(base, "\n", "\r\n"), "CR": strings.ReplaceAll(base, "\n", "\r"),
 		"no_space": strings.ReplaceAll(base, ": ", ":"), "BOM": "\xef\xbb\xbf" + base,
 	} {
 		t.Run(name, func(t *testing.T) {
 			agree(t, []byte(text))
-			if got := fmt.Sprint(whatwg([]byte(text))); got != want {
+			if got := fmt.Sprint(*whatwg([]byte(text))); got != want {
 				t.Errorf("got %s, want %s", got, want)
 			}
 		})
@@ -142,8 +118,8 @@ func TestB019_an_event_is_seen_as_soon_as_its_blank_line_came(t *testing.T) {
 		var s Scanner
 		var l log
 		s.Feed([]byte("data: 1"+end+end), &l)
-		if len(l.lines) != 1 {
-			t.Errorf("%q: %v after the blank line", end, l.lines)
+		if len(l.events) != 1 {
+			t.Errorf("%q: %v after the blank line", end, l.events)
 		}
 	}
 }

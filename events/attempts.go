@@ -83,9 +83,9 @@ func (p *Stamp) fields(c *coder) {
 	c.uint64(3, "pending", &p.Pending)
 	c.uint32(4, "rules", &p.Rules)
 	c.digest(5, "policy", &p.Policy)
-	c.string(6, "client", &p.Client)
+	c.word(6, "client", &p.Client)
 	enum(c, 7, "dialect", &p.Dialect, dialectNames)
-	c.string(8, "asked", &p.Asked)
+	c.word(8, "asked", &p.Asked)
 	c.digest(9, "session", &p.Session)
 	c.uint32(10, "tie", &p.Tie)
 	uints(c, 11, "tried", &p.Tried)
@@ -185,7 +185,7 @@ func (*AttemptSucceeded) Kind() Kind { return KindAttemptSucceeded }
 
 func (p *AttemptSucceeded) fields(c *coder) {
 	inline(c, 1, "answer", &p.Answer)
-	c.string(2, "terminal", &p.Terminal)
+	c.word(2, "terminal", &p.Terminal)
 	c.position(3, "knew", &p.Knew)
 	c.uint64(4, "knew_own", &p.KnewOwn)
 }
@@ -201,7 +201,7 @@ type Hint struct {
 func (p *Hint) fields(c *coder) {
 	c.string(1, "value", &p.Value)
 	c.time(2, "until", &p.Until)
-	c.string(3, "source", &p.Source)
+	c.word(3, "source", &p.Source)
 	c.bool(4, "guessed", &p.Guessed)
 }
 
@@ -217,7 +217,7 @@ type Reply struct {
 
 func (p *Reply) fields(c *coder) {
 	c.uint32(1, "status", &p.Status)
-	c.string(2, "code", &p.Code)
+	c.word(2, "code", &p.Code)
 	c.int64(3, "retry_after", &p.RetryAfter)
 	c.string(4, "retry_source", &p.RetrySource)
 	repeated(c, 5, "left", &p.Left)
@@ -244,7 +244,7 @@ type Failure struct {
 func (p *Failure) fields(c *coder) {
 	inline(c, 1, "answer", &p.Answer)
 	enum(c, 2, "class", &p.Class, classNames)
-	c.string(3, "rule", &p.Rule)
+	c.word(3, "rule", &p.Rule)
 	c.scope(4, "scope", &p.Scope)
 	message(c, 5, "hint", &p.Hint)
 	c.uint32(6, "step", &p.Step)
@@ -323,7 +323,7 @@ func (*RequestRefused) Kind() Kind { return KindRequestRefused }
 
 func (p *RequestRefused) fields(c *coder) {
 	inline(c, 1, "stamp", &p.Stamp)
-	c.string(2, "code", &p.Code)
+	c.word(2, "code", &p.Code)
 	c.uint32(3, "status", &p.Status)
 	c.int64(4, "retry_after", &p.RetryAfter)
 	c.string(5, "retry_source", &p.RetrySource)

@@ -49,7 +49,7 @@ func (*PinSet) Kind() Kind { return KindPinSet }
 func (p *PinSet) fields(c *coder) {
 	c.digest(1, "session", &p.Session)
 	c.digest(2, "route", &p.Route)
-	c.string(3, "cause", &p.Cause)
+	c.word(3, "cause", &p.Cause)
 }
 
 // PinMoved ties a session to the envelope's account, away from another.
@@ -66,7 +66,7 @@ func (p *PinMoved) fields(c *coder) {
 	c.digest(1, "session", &p.Session)
 	c.digest(2, "route", &p.Route)
 	c.uint32(3, "from", &p.From)
-	c.string(4, "cause", &p.Cause)
+	c.word(4, "cause", &p.Cause)
 }
 
 // PinReleased ends a session's tie.
@@ -83,7 +83,7 @@ func (p *PinReleased) fields(c *coder) {
 	c.digest(1, "session", &p.Session)
 	c.digest(2, "route", &p.Route)
 	c.uint32(3, "from", &p.From)
-	c.string(4, "cause", &p.Cause)
+	c.word(4, "cause", &p.Cause)
 }
 
 // OperatorAction is what every operator event holds (R18).

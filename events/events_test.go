@@ -42,6 +42,17 @@ func TestAnEventSurvivesStorageAndJSON(t *testing.T) {
 	}
 }
 
+func BenchmarkCodecOpen(b *testing.B) {
+	r := Seal(sample())
+	var k Codec
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := k.Open(&r); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 func BenchmarkOpen(b *testing.B) {
 	r := Seal(sample())
 	b.ReportAllocs()

@@ -35,39 +35,40 @@ const (
 )
 
 // kindRow is one line of the type table. version is the schema version that
-// this binary writes; an older one is upcast on read.
+// this binary writes; versions 1 to len(older) are upcast on read.
 type kindRow struct {
 	name    string
 	version uint16
 	make    func() Payload
+	older   []func() older
 }
 
 var kinds = [...]kindRow{
-	KindGatewayStarted:         {"gateway.started", 1, func() Payload { return new(GatewayStarted) }},
-	KindAccountEnrolled:        {"account.enrolled", 1, func() Payload { return new(AccountEnrolled) }},
-	KindAccountChanged:         {"account.changed", 1, func() Payload { return new(AccountChanged) }},
-	KindAccountRetired:         {"account.retired", 1, func() Payload { return new(AccountRetired) }},
-	KindPolicyAdopted:          {"policy.adopted", 1, func() Payload { return new(PolicyAdopted) }},
-	KindQuotaFetched:           {"quota.fetched", 1, func() Payload { return new(QuotaFetched) }},
-	KindQuotaFetchFailed:       {"quota.fetch_failed", 1, func() Payload { return new(QuotaFetchFailed) }},
-	KindAttemptRouted:          {"attempt.routed", 1, func() Payload { return new(AttemptRouted) }},
-	KindAttemptSucceeded:       {"attempt.succeeded", 1, func() Payload { return new(AttemptSucceeded) }},
-	KindAttemptRateLimited:     {"attempt.rate_limited", 1, func() Payload { return new(AttemptRateLimited) }},
-	KindAttemptPaymentRequired: {"attempt.payment_required", 1, func() Payload { return new(AttemptPaymentRequired) }},
-	KindAttemptFailed:          {"attempt.failed", 1, func() Payload { return new(AttemptFailed) }},
-	KindAttemptAborted:         {"attempt.aborted", 1, func() Payload { return new(AttemptAborted) }},
-	KindRequestRefused:         {"request.refused", 1, func() Payload { return new(RequestRefused) }},
-	KindCandidatesListed:       {"candidates.listed", 1, func() Payload { return new(CandidatesListed) }},
-	KindTrialClaimed:           {"trial.claimed", 1, func() Payload { return new(TrialClaimed) }},
-	KindTrialPassed:            {"trial.passed", 1, func() Payload { return new(TrialPassed) }},
-	KindTrialClosed:            {"trial.closed", 1, func() Payload { return new(TrialClosed) }},
-	KindPinSet:                 {"pin.set", 1, func() Payload { return new(PinSet) }},
-	KindPinMoved:               {"pin.moved", 1, func() Payload { return new(PinMoved) }},
-	KindPinReleased:            {"pin.released", 1, func() Payload { return new(PinReleased) }},
-	KindOperatorReleased:       {"operator.released", 1, func() Payload { return new(OperatorReleased) }},
-	KindOperatorParked:         {"operator.parked", 1, func() Payload { return new(OperatorParked) }},
-	KindOperatorDrained:        {"operator.drained", 1, func() Payload { return new(OperatorDrained) }},
-	KindOperatorUndrained:      {"operator.undrained", 1, func() Payload { return new(OperatorUndrained) }},
+	KindGatewayStarted:         {"gateway.started", 1, func() Payload { return new(GatewayStarted) }, nil},
+	KindAccountEnrolled:        {"account.enrolled", 1, func() Payload { return new(AccountEnrolled) }, nil},
+	KindAccountChanged:         {"account.changed", 1, func() Payload { return new(AccountChanged) }, nil},
+	KindAccountRetired:         {"account.retired", 1, func() Payload { return new(AccountRetired) }, nil},
+	KindPolicyAdopted:          {"policy.adopted", 1, func() Payload { return new(PolicyAdopted) }, nil},
+	KindQuotaFetched:           {"quota.fetched", 1, func() Payload { return new(QuotaFetched) }, nil},
+	KindQuotaFetchFailed:       {"quota.fetch_failed", 1, func() Payload { return new(QuotaFetchFailed) }, nil},
+	KindAttemptRouted:          {"attempt.routed", 1, func() Payload { return new(AttemptRouted) }, nil},
+	KindAttemptSucceeded:       {"attempt.succeeded", 1, func() Payload { return new(AttemptSucceeded) }, nil},
+	KindAttemptRateLimited:     {"attempt.rate_limited", 1, func() Payload { return new(AttemptRateLimited) }, nil},
+	KindAttemptPaymentRequired: {"attempt.payment_required", 1, func() Payload { return new(AttemptPaymentRequired) }, nil},
+	KindAttemptFailed:          {"attempt.failed", 1, func() Payload { return new(AttemptFailed) }, nil},
+	KindAttemptAborted:         {"attempt.aborted", 1, func() Payload { return new(AttemptAborted) }, nil},
+	KindRequestRefused:         {"request.refused", 1, func() Payload { return new(RequestRefused) }, nil},
+	KindCandidatesListed:       {"candidates.listed", 1, func() Payload { return new(CandidatesListed) }, nil},
+	KindTrialClaimed:           {"trial.claimed", 1, func() Payload { return new(TrialClaimed) }, nil},
+	KindTrialPassed:            {"trial.passed", 1, func() Payload { return new(TrialPassed) }, nil},
+	KindTrialClosed:            {"trial.closed", 1, func() Payload { return new(TrialClosed) }, nil},
+	KindPinSet:                 {"pin.set", 1, func() Payload { return new(PinSet) }, nil},
+	KindPinMoved:               {"pin.moved", 1, func() Payload { return new(PinMoved) }, nil},
+	KindPinReleased:            {"pin.released", 1, func() Payload { return new(PinReleased) }, nil},
+	KindOperatorReleased:       {"operator.released", 1, func() Payload { return new(OperatorReleased) }, nil},
+	KindOperatorParked:         {"operator.parked", 1, func() Payload { return new(OperatorParked) }, nil},
+	KindOperatorDrained:        {"operator.drained", 1, func() Payload { return new(OperatorDrained) }, nil},
+	KindOperatorUndrained:      {"operator.undrained", 1, func() Payload { return new(OperatorUndrained) }, nil},
 }
 
 func (k Kind) known() bool { return k > KindNone && int(k) < len(kinds) }

@@ -12,7 +12,7 @@ type GatewayStarted struct {
 func (*GatewayStarted) Kind() Kind { return KindGatewayStarted }
 
 func (p *GatewayStarted) fields(c *coder) {
-	c.string(1, "version", &p.Version)
+	c.word(1, "version", &p.Version)
 	c.digest(2, "config_digest", &p.ConfigDigest)
 	c.position(3, "folded", &p.Folded)
 }
@@ -24,7 +24,7 @@ type Family struct {
 }
 
 func (p *Family) fields(c *coder) {
-	c.string(1, "name", &p.Name)
+	c.word(1, "name", &p.Name)
 	c.strings(2, "models", &p.Models)
 }
 
@@ -44,9 +44,9 @@ type Settings struct {
 }
 
 func (p *Settings) fields(c *coder) {
-	c.string(1, "provider", &p.Provider)
-	c.string(2, "endpoint", &p.Endpoint)
-	c.string(3, "group", &p.Group)
+	c.word(1, "provider", &p.Provider)
+	c.word(2, "endpoint", &p.Endpoint)
+	c.word(3, "group", &p.Group)
 	enums(c, 4, "dialects", &p.Dialects, dialectNames)
 	c.strings(5, "known", &p.Known)
 	c.strings(6, "models", &p.Models)
@@ -54,7 +54,7 @@ func (p *Settings) fields(c *coder) {
 	c.int64(8, "weight", &p.Weight)
 	c.int64(9, "priority", &p.Priority)
 	c.int64(10, "max_concurrent", &p.MaxConcurrent)
-	c.string(11, "quota_source", &p.QuotaSource)
+	c.word(11, "quota_source", &p.QuotaSource)
 }
 
 // AccountEnrolled adds the envelope's account to the roster; its roster number
@@ -74,7 +74,7 @@ func (*AccountChanged) Kind() Kind { return KindAccountChanged }
 
 func (p *AccountChanged) fields(c *coder) {
 	p.Settings.fields(c)
-	c.string(12, "cause", &p.Cause)
+	c.word(12, "cause", &p.Cause)
 }
 
 // AccountRetired takes an account out of the configuration.
@@ -82,7 +82,7 @@ type AccountRetired struct{ Cause string }
 
 func (*AccountRetired) Kind() Kind { return KindAccountRetired }
 
-func (p *AccountRetired) fields(c *coder) { c.string(1, "cause", &p.Cause) }
+func (p *AccountRetired) fields(c *coder) { c.word(1, "cause", &p.Cause) }
 
 // PolicyAdopted holds the whole routing document. Every decision names the
 // digest of the one that it was made under.
@@ -113,7 +113,7 @@ type Window struct {
 }
 
 func (p *Window) fields(c *coder) {
-	c.string(1, "name", &p.Name)
+	c.word(1, "name", &p.Name)
 	c.scope(2, "scope", &p.Scope)
 	c.duration(3, "length", &p.Length)
 	c.optDecimal(4, "used", &p.Used)
@@ -133,7 +133,7 @@ type ModelCredit struct {
 }
 
 func (p *ModelCredit) fields(c *coder) {
-	c.string(1, "model", &p.Model)
+	c.word(1, "model", &p.Model)
 	c.optBool(2, "available", &p.Available)
 	c.optBool(3, "credits_would_enable", &p.CreditsWouldEnable)
 }
@@ -182,7 +182,7 @@ type Reading struct {
 }
 
 func (p *Reading) fields(c *coder) {
-	c.string(1, "source", &p.Source)
+	c.word(1, "source", &p.Source)
 	c.strings(2, "coverage", &p.Coverage)
 	repeated(c, 3, "windows", &p.Windows)
 	message(c, 4, "credit", &p.Credit)
@@ -205,7 +205,7 @@ type QuotaFetchFailed struct {
 func (*QuotaFetchFailed) Kind() Kind { return KindQuotaFetchFailed }
 
 func (p *QuotaFetchFailed) fields(c *coder) {
-	c.string(1, "source", &p.Source)
+	c.word(1, "source", &p.Source)
 	c.uint32(2, "status", &p.Status)
 	c.string(3, "error", &p.Error)
 	c.time(4, "retry_at", &p.RetryAt)

@@ -112,7 +112,7 @@ type Route struct {
 }
 
 func (p *Route) fields(c *coder) {
-	c.string(1, "name", &p.Name)
+	c.word(1, "name", &p.Name)
 	enum(c, 2, "strategy", &p.Strategy, strategyNames)
 	repeated(c, 3, "tiers", &p.Tiers)
 }
@@ -126,8 +126,8 @@ type Tier struct {
 
 func (p *Tier) fields(c *coder) {
 	c.strings(1, "accounts", &p.Accounts)
-	c.string(2, "provider", &p.Provider)
-	c.string(3, "model", &p.Model)
+	c.word(2, "provider", &p.Provider)
+	c.word(3, "model", &p.Model)
 }
 
 // Client is what a client may do.
@@ -139,7 +139,7 @@ type Client struct {
 }
 
 func (p *Client) fields(c *coder) {
-	c.string(1, "id", &p.ID)
+	c.word(1, "id", &p.ID)
 	c.strings(2, "models", &p.Models)
 	c.uint64(3, "rpm", &p.RPM)
 	c.uint64(4, "max_concurrent", &p.MaxConcurrent)

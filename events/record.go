@@ -21,37 +21,95 @@ type Record struct {
 	Payload []byte // exact bytes, as hashed
 }
 
+// Codec seals and opens records; the zero one is ready. It keeps working memory
+// and one copy of the strings that come again and again, so a long read should
+// use one throughout. Not safe for concurrent use.
+type Codec struct{ c coder }
+
 // Seal encodes a draft.
 func Seal(d *Draft) Record { return SealTo(nil, d) }
 
 // SealTo encodes a draft, appending the payload to buf.
 func SealTo(buf []byte, d *Draft) Record {
+	var k Codec
+	return k.SealTo(buf, d)
+}
+
+// SealTo encodes a draft, appending the payload to buf.
+func (k *Codec) SealTo(buf []byte, d *Draft) Record {
 	r := Record{Header: d.Header, Kind: d.Data.Kind(), Codec: CodecWire}
 	if u, ok := d.Data.(*Unknown); ok {
 		r.Version, r.Codec, r.Payload = u.Version, u.Codec, u.Raw
 		return r
 	}
 	r.Version = kinds[r.Kind].version
-	c := coder{mode: modeEncode, out: buf}
-	d.Data.fields(&c)
-	r.Payload = c.out
+	k.c.mode, k.c.out = modeEncode, buf
+	d.Data.fields(&k.c)
+	r.Payload, k.c.out = k.c.out, nil
 	return r
 }
 
 // Open decodes the payload. A kind, codec or version that this binary does not
-// know becomes an Unknown; bytes that cannot be read are ErrMalformed.
+// know becomes an Unknown; bytes that cannot be read are ErrMalformed. The
+// payload shares no memory with the record.
 func (r *Record) Open() (Payload, error) {
-	if !r.Kind.known() || r.Codec != CodecWire || r.Version != kinds[r.Kind].version {
-		return &Unknown{Type: r.Kind, Version: r.Version, Codec: r.Codec, Raw: bytes.Clone(r.Payload)}, nil
+	var k Codec
+	return k.open(r)
+}
+
+// Open is Record.Open with the codec's memory.
+func (k *Codec) Open(r *Record) (Payload, error) {
+	if k.c.words == nil {
+		k.c.words = map[string]string{}
 	}
-	p := kinds[r.Kind].make()
-	c := coder{mode: modeDecode, in: r.Payload}
-	p.fields(&c)
+	return k.open(r)
+}
+
+func (k *Codec) open(r *Record) (Payload, error) {
+	if !r.Kind.known() || r.Codec != CodecWire {
+		return unknown(r), nil
+	}
+	return kinds[r.Kind].open(r, &k.c)
+}
+
+func unknown(r *Record) *Unknown {
+	return &Unknown{Type: r.Kind, Version: r.Version, Codec: r.Codec, Raw: bytes.Clone(r.Payload)}
+}
+
+// open decodes a payload of this kind, in any version up to this binary's.
+func (k *kindRow) open(r *Record, c *coder) (Payload, error) {
+	var p Payload
+	switch {
+	case r.Version == k.version:
+		p = k.make()
+		p.fields(c.start(r.Payload))
+	case r.Version > 0 && int(r.Version) <= len(k.older):
+		old := k.older[r.Version-1]()
+		old.fields(c.start(r.Payload))
+		p = old.upcast()
+	default:
+		return unknown(r), nil
+	}
 	c.rest()
-	if c.err != nil {
-		return nil, fmt.Errorf("decode %s: %w", r.Kind, c.err)
+	err := c.err
+	c.in, c.err = nil, nil
+	if err != nil {
+		return nil, fmt.Errorf("decode %s: %w", r.Kind, err)
 	}
 	return p, nil
+}
+
+// older is a version of a payload that is no longer written: the struct of
+// then, which turns into the one of now. Its golden files stay for ever.
+type older interface {
+	fields(c *coder)
+	upcast() Payload
+}
+
+// start makes the coder decode a payload from its beginning.
+func (c *coder) start(payload []byte) *coder {
+	c.mode, c.in, c.next, c.err = modeDecode, payload, 0, nil
+	return c
 }
 
 // contentVersion opens the hashed content, so that its layout can change.

@@ -67,6 +67,7 @@ type batch struct {
 	tickets []*Ticket // the ticket of each record
 	drafts  []*events.Draft
 	arena   []byte
+	codec   events.Codec
 }
 
 // fill seals drafts from the tickets, up to the bounds of a batch, and returns
@@ -108,7 +109,7 @@ func (b *batch) seal(d *events.Draft) (r events.Record, err error) {
 		}
 	}()
 	at := len(b.arena)
-	r = events.SealTo(b.arena[at:], d)
+	r = b.codec.SealTo(b.arena[at:], d)
 	if at+len(r.Payload) <= cap(b.arena) {
 		b.arena = b.arena[:at+len(r.Payload)]
 	} else {

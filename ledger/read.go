@@ -16,8 +16,9 @@ func (l *Log) Read(ctx context.Context, after events.Position, f Filter, limit i
 		limit = maxRead
 	}
 	var out []events.Event
+	var codec events.Codec
 	err := l.store.Scan(ctx, after, f, limit, func(r *Row) error {
-		e, err := r.Event()
+		e, err := r.event(&codec)
 		out = append(out, e)
 		return err
 	})
@@ -43,8 +44,9 @@ func Each(ctx context.Context, s Store, after events.Position, f Filter, fn func
 		return nil
 	}
 	var e events.Event
+	var codec events.Codec
 	return s.Scan(ctx, after, f, 0, func(r *Row) (err error) {
-		if e, err = r.Event(); err != nil {
+		if e, err = r.event(&codec); err != nil {
 			return err
 		}
 		return fn(&e)
@@ -52,8 +54,10 @@ func Each(ctx context.Context, s Store, after events.Position, f Filter, fn func
 }
 
 // Event decodes the row. Its payload shares nothing with the row.
-func (r *Row) Event() (events.Event, error) {
-	data, err := r.Open()
+func (r *Row) Event() (events.Event, error) { return r.event(new(events.Codec)) }
+
+func (r *Row) event(codec *events.Codec) (events.Event, error) {
+	data, err := codec.Open(&r.Record)
 	if err != nil {
 		return events.Event{}, fmt.Errorf("read event %d: %w: %w", r.Position, ErrBroken, err)
 	}

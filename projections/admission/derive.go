@@ -53,17 +53,30 @@ func (j *judge) clockOf(c *cell) events.Time {
 	if j.clock == 0 {
 		j.clock = j.accountClock()
 	}
-	own := j.a.shelves[0].top()
-	k := c.key
-	if k.wide() {
-		k = j.a.shelves[0].wide()
-	}
-	p := own.at(k)
-	start := max(p.newestSuccess(), own.releasedAt(p))
+	start := j.a.served(c.key)
 	if start != 0 && j.clock <= start.Add(j.policy.HealthyWindow) {
 		return start
 	}
 	return j.clock
+}
+
+// served is the newest success of the account itself in a scope, or an
+// operator's release.
+func (a *account) served(k key) events.Time {
+	own := a.shelves[0].top()
+	if k.wide() {
+		k = a.shelves[0].wide()
+	}
+	p := own.at(k)
+	start := max(p.newestSuccess(), own.releasedAt(p))
+	if p == nil && k.kind == events.ScopeFamily { // heard of by the group only
+		for _, p := range own.places {
+			if p.key.kind == events.ScopeModel && a.inFamily(k.name, p.key.name) {
+				start = max(start, p.newestSuccess())
+			}
+		}
+	}
+	return start
 }
 
 // accountClock is the start of the unbroken time in which some claim has been

@@ -71,7 +71,7 @@ func (f *fact) paymentDue(p *events.Policy) (until, trialAt events.Time) {
 	switch {
 	case f.frozen > f.at:
 		until = f.frozen
-	case f.stated > f.at:
+	case f.firm() && f.stated > f.at:
 		until = f.stated
 	default:
 		until = wait

@@ -204,12 +204,9 @@ func (c *cell) fact(reason events.Reason, rank uint8, w *witness, step uint32, u
 	c.rank = max(c.rank, rank)
 	decides := first || trialAt > c.trialAt || trialAt == c.trialAt && c.decider.before(w)
 	if decides {
-		c.reason, c.decider = reason, *w
+		c.reason, c.since, c.decider = reason, w.at, *w
 	}
 	c.evidence(w.ref, decides)
-	if c.since == 0 || w.at < c.since {
-		c.since = w.at
-	}
 	c.until, c.trialAt, c.step = max(c.until, until), max(c.trialAt, trialAt), max(c.step, step)
 }
 
@@ -375,12 +372,23 @@ func (j *judge) armed(l *layer, p *place) events.Time {
 	}
 	for i := range p.successes {
 		s := &p.successes[i]
-		if p.disarm.at > s.dispatched && !s.covers(&p.disarm) {
+		if p.disarms(s) {
 			continue
 		}
 		until = max(until, s.answered.Add(j.policy.HealthyWindow))
 	}
 	return max(until, l.armedByRelease(p, j.policy))
+}
+
+// disarms says whether a quota or payment fact came after a success.
+func (p *place) disarms(s *success) bool {
+	after := func(w *witness) bool { return w.at > s.dispatched && !s.covers(w) }
+	for i := range p.facts {
+		if f := &p.facts[i]; (f.kind == quota || f.kind == payment) && after(&f.witness) {
+			return true
+		}
+	}
+	return after(&p.disarm)
 }
 
 func (l *layer) armedByRelease(p *place, policy *events.Policy) events.Time {

@@ -133,7 +133,10 @@ func (f *fold) fact(p *events.Failure, row classRow, at events.Time) *place {
 	}
 	n := fact{witness: f.witness(at), kind: row.fact, step: max(p.Step, 1)}
 	if h := p.Hint; h != nil {
-		n.stated, n.guessed = h.Until, h.Guessed && !strings.HasPrefix(h.Source, "calendar:")
+		n.stated, n.guessed = h.Until, h.Guessed
+		if n.kind == payment && strings.HasPrefix(h.Source, "calendar:") {
+			n.guessed = false // its row's calendar rule counts as stated (R8)
+		}
 	}
 	switch n.kind {
 	case quota:

@@ -87,7 +87,7 @@ func (f *fold) window(w *events.Window, source string, at events.Time, inBand bo
 	if k.kind != events.ScopeNone {
 		l.change(f.a, k)
 	}
-	if l.record().read(claim{key: k, axis: events.AxisWindow, name: w.Name, at: at, ref: f.ref, out: exhausted(w, at),
+	if l.record().read(claim{key: k, axis: events.AxisWindow, name: w.Name, at: at, ref: f.ref, out: k.kind != events.ScopeNone && exhausted(w, at),
 		inBand: inBand, source: source, window: *w}, l.ended) {
 		f.refreeze(l, at)
 		o.gen++

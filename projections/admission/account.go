@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/waybill/waybill/events"
@@ -65,6 +66,11 @@ func (a *account) shelf(e events.Epoch) *shelf {
 		return s
 	}
 	return a.shelfOf(e)
+}
+
+// has says whether shelf would find one.
+func (a *account) has(e events.Epoch) bool {
+	return e == 0 || a.shelves[0].epoch == 0 || slices.ContainsFunc(a.shelves, func(s *shelf) bool { return s.epoch == e })
 }
 
 func (a *account) shelfOf(e events.Epoch) *shelf {

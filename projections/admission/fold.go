@@ -33,6 +33,16 @@ func (f *fold) write(o *owner) *layer {
 	return o.over
 }
 
+// shelf is where the account's evidence of a credential belongs. A pending
+// event of one that no committed event has named is not judged by yet, and must
+// leave no trace.
+func (f *fold) shelf(a *account, e events.Epoch) *shelf {
+	if f.pending && !a.has(e) {
+		return &shelf{owner: newOwner(events.ScopeAccount), epoch: e}
+	}
+	return a.shelf(e)
+}
+
 func (f *fold) event() {
 	switch p := f.e.Data.(type) {
 	case *events.QuotaFetched:
@@ -83,7 +93,7 @@ func (f *fold) exercised(fn func(*owner, key)) {
 	if f.e.Model != "" {
 		m = f.a.model(f.e.Model)
 	}
-	own := &f.a.shelf(f.e.Epoch).owner
+	own := &f.shelf(f.a, f.e.Epoch).owner
 	f.exercise(own, m, fn)
 	if f.a.group != nil {
 		f.exercise(f.a.group, m, fn)

@@ -17,8 +17,8 @@ type beat struct {
 	stated events.Time // Retry-After: for people, it does not lengthen the cooldown
 }
 
-// beat keeps an answer. Of an unbroken run of contrary answers the first and
-// the last say everything.
+// beat keeps an answer. When there are many, those between two contrary ones
+// say least: only a failure that arrives late could miss them.
 func (p *place) beat(b beat) {
 	i := len(p.beats)
 	for i > 0 && b.before(&p.beats[i-1].witness) {
@@ -27,20 +27,21 @@ func (p *place) beat(b beat) {
 	if i > 0 && p.beats[i-1].same(&b.witness) {
 		return
 	}
-	calm := func(i int) bool { return i >= 0 && i < len(p.beats) && !p.beats[i].failed }
-	if !b.failed {
-		switch before, after := calm(i-1), calm(i); {
-		case before && after:
-			return
-		case before && calm(i-2):
-			p.beats[i-1] = b
-			return
-		case after && calm(i+1):
-			p.beats[i] = b
+	p.beats = slices.Insert(p.beats, i, b)
+	if len(p.beats) > fewBeats {
+		p.thin()
+	}
+}
+
+// thin drops a contrary answer between two others, else, at the bound, the
+// oldest answer.
+func (p *place) thin() {
+	for i := 1; i+1 < len(p.beats); i++ {
+		if !p.beats[i-1].failed && !p.beats[i].failed && !p.beats[i+1].failed {
+			p.beats = slices.Delete(p.beats, i, i+1)
 			return
 		}
 	}
-	p.beats = slices.Insert(p.beats, i, b)
 	if len(p.beats) > maxBeats {
 		p.beats = slices.Delete(p.beats, 0, 1)
 	}

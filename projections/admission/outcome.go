@@ -121,7 +121,7 @@ func forbidden(p *events.Failure) classRow {
 // fact records a fact where it belongs and says where that was.
 func (f *fold) fact(p *events.Failure, row classRow, at events.Time) *place {
 	kind := row.fact.row()
-	o, k := f.a.target(f.a.shelf(f.e.Epoch), kind.axis, orElse(p.Scope, row.scope, f.e.Model))
+	o, k := f.a.target(f.shelf(f.a, f.e.Epoch), kind.axis, orElse(p.Scope, row.scope, f.e.Model))
 	if o == nil || k.kind == events.ScopeNone {
 		return nil
 	}
@@ -173,7 +173,7 @@ func (f *fold) failure(p *events.Failure, at events.Time) *place {
 	if scope.Kind == events.ScopeUnset && p.Class == events.ClassNetwork && p.Answer.Status == 0 && !p.Committed {
 		scope.Kind = events.ScopeEndpoint
 	}
-	o, k := f.a.target(f.a.shelf(f.e.Epoch), events.AxisHealth, orElse(scope, events.ScopeAccount, f.e.Model))
+	o, k := f.a.target(f.shelf(f.a, f.e.Epoch), events.AxisHealth, orElse(scope, events.ScopeAccount, f.e.Model))
 	if e := f.a.endpoint; e != nil && o != e && p.Answer.Status != 0 {
 		if pl := f.write(e).change(f.a, e.wide()); pl != nil {
 			if pl.failing() {
@@ -222,5 +222,7 @@ func (f *fold) endTrial(at events.Time, where *place, axis events.Axis, how endi
 	}
 	end(f.a.endpoint)
 	end(f.a.group)
-	end(&f.a.shelf(f.e.Epoch).owner)
+	for _, s := range f.a.shelves { // the credential may have changed under the attempt
+		end(&s.owner)
+	}
 }

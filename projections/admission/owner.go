@@ -17,6 +17,7 @@ const (
 	maxFacts     = 12  // per scope and axis
 	maxSuccesses = 16  // per scope
 	maxBeats     = 24  // failures and contrary answers per scope
+	fewBeats     = 16  // of which contrary ones are thinned out
 	maxPasses    = 4   // per scope
 	maxSlots     = 6   // per scope
 	maxShelves   = 3   // credentials of an account whose evidence is kept
@@ -165,7 +166,7 @@ func (p *place) idle() bool {
 }
 
 // hot says that a success here may change a verdict.
-func (p *place) hot() bool { return len(p.facts) > 0 || len(p.slots) > 0 || p.failing() }
+func (p *place) hot() bool { return len(p.facts) > 0 || p.failing() }
 
 func (p *place) failing() bool {
 	for i := range p.beats {

@@ -19,7 +19,7 @@ func (f *fold) reading(r *events.Reading, at events.Time, inBand bool) {
 			f.window(w, r.Source, at, inBand)
 		}
 	}
-	o, _ := f.a.target(f.a.shelf(f.e.Epoch), events.AxisCredit, events.Scope{Kind: events.ScopeAccount})
+	o, _ := f.a.target(f.shelf(f.a, f.e.Epoch), events.AxisCredit, events.Scope{Kind: events.ScopeAccount})
 	if c := r.Credit; c != nil {
 		f.credit(o, c, r.Source, at, inBand)
 	}
@@ -82,7 +82,7 @@ func (f *fold) window(w *events.Window, source string, at events.Time, inBand bo
 	if scope.Kind == events.ScopeRequest {
 		return
 	}
-	o, k := f.a.target(f.a.shelf(f.e.Epoch), events.AxisWindow, scope)
+	o, k := f.a.target(f.shelf(f.a, f.e.Epoch), events.AxisWindow, scope)
 	l := f.write(o)
 	if k.kind != events.ScopeNone {
 		l.change(f.a, k)

@@ -98,7 +98,7 @@ func (f *fold) solve(m *mystery) {
 		s.counted = guilty
 		at := *f
 		at.a = f.v.accounts[s.account-1]
-		o, k := at.a.target(at.a.shelf(s.epoch), events.AxisHealth, orElse(s.scope, events.ScopeAccount, ""))
+		o, k := at.a.target(at.shelf(at.a, s.epoch), events.AxisHealth, orElse(s.scope, events.ScopeAccount, ""))
 		if o == nil || k.kind == events.ScopeNone {
 			continue
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 // slot is the right to test one cell, held by one attempt (R4). A slot that has
-// ended stays for as long as it may rest.
+// ended stays, since it may rest.
 type slot struct {
 	axis    events.Axis
 	request uuid.UUID
@@ -71,19 +71,21 @@ type holder struct {
 	attempt uint32
 }
 
-// take puts a slot in place of those that are over on its axis.
+// take adds a slot. Those that are over stay for as long as there is room: an
+// answer may still come that has to know what their decisions knew.
 func (l *layer) take(p *place, s slot, now events.Time) {
-	p.slots = slices.DeleteFunc(p.slots, func(o slot) bool {
-		over := o.axis == s.axis && (o.ended != 0 || o.lease <= now)
-		if over && o.ended == 0 {
+	if len(p.slots) >= maxSlots {
+		i := slices.IndexFunc(p.slots, func(o slot) bool { return o.ended != 0 || o.lease <= now })
+		if i < 0 {
+			return
+		}
+		if p.slots[i].ended == 0 {
 			l.open--
 		}
-		return over
-	})
-	if len(p.slots) < maxSlots {
-		p.slots = append(p.slots, s)
-		l.open++
+		p.slots = slices.Delete(p.slots, i, i+1)
 	}
+	p.slots = append(p.slots, s)
+	l.open++
 }
 
 // claimed folds trial.claimed: granted iff every slot is free at its position.
@@ -122,7 +124,7 @@ func (f *fold) take(c *events.Cell, t *events.Trial) {
 // account that joined a group lies partly with the account, partly with the
 // group.
 func (f *fold) cells(c *events.Cell, fn func(*owner, key)) {
-	s := f.a.shelf(f.e.Epoch)
+	s := f.shelf(f.a, f.e.Epoch)
 	o, k := f.a.target(s, c.Axis, c.Scope)
 	if o == nil {
 		return

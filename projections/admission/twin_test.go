@@ -97,13 +97,13 @@ type twinDesk struct {
 
 // scan is everything that a history says, flat.
 type scan struct {
-	t         *twin
-	accounts  map[string]*twinAccount
-	order     []string
-	policy    events.Policy // in force
-	facts     []twinFact
-	failures  []twinFact
-	contrary  []struct {
+	t        *twin
+	accounts map[string]*twinAccount
+	order    []string
+	policy   events.Policy // in force
+	facts    []twinFact
+	failures []twinFact
+	contrary []struct {
 		spots []spot
 		at    events.Time
 	}

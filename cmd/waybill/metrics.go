@@ -186,8 +186,8 @@ func (c *viewCollector) Collect(ch chan<- prometheus.Metric) {
 		gauge(admitted, ok, st.Account.ID, st.Verdict.Reason.String())
 		gauge(inFlight, float64(c.engine.InFlight(st.Account.No)), st.Account.ID)
 		for _, w := range st.Windows {
-			if w.RemainingPercent.Set {
-				gauge(remaining, float64(w.RemainingPercent.V)/float64(100*events.DecimalUnit), st.Account.ID, w.Name)
+			if left, known := remainingRatio(&w.Window); known {
+				gauge(remaining, left, st.Account.ID, w.Name)
 			}
 		}
 	}
@@ -198,6 +198,21 @@ func (c *viewCollector) Collect(ch chan<- prometheus.Metric) {
 	if h, err := c.log.Head(ctx); err == nil {
 		gauge(lag, float64(max(h.Position, at)-at))
 	}
+}
+
+// remainingRatio is what a reading says is left, however it says it.
+func remainingRatio(w *events.Window) (left float64, known bool) {
+	switch {
+	case w.Reached == events.Yes:
+		return 0, true
+	case w.RemainingPercent.Set:
+		return float64(w.RemainingPercent.V) / float64(100*events.DecimalUnit), true
+	case w.UsedPercent.Set:
+		return 1 - float64(w.UsedPercent.V)/float64(100*events.DecimalUnit), true
+	case w.Used.Set && w.Limit.Set && w.Limit.V > 0:
+		return 1 - float64(w.Used.V)/float64(w.Limit.V), true
+	}
+	return 0, false
 }
 
 func (c *viewCollector) statuses() (out []admission.Status, at events.Position) {

@@ -14,54 +14,73 @@ import (
 	"github.com/waybill/waybill/gateway/config"
 )
 
-// settleTime lets an editor finish writing before the file is read.
+// settleTime is how long a file must rest before it is read.
 const settleTime = 100 * time.Millisecond
 
-// watchConfig reloads on SIGHUP and when the file changes, until ctx ends.
-func (s *service) watchConfig(ctx context.Context) {
-	hup := make(chan os.Signal, 1)
-	signal.Notify(hup, syscall.SIGHUP)
-	defer signal.Stop(hup)
-	changed, stop := s.fileChanges()
-	defer stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-hup:
-			s.reload(ctx)
-		case <-changed:
-			time.Sleep(settleTime)
-			drain(changed)
-			s.reload(ctx)
-		}
-	}
+// changes are the wishes to read the configuration again.
+type changes struct {
+	hup   chan os.Signal
+	file  chan struct{}
+	watch *fsnotify.Watcher // nil when no file is watched
 }
 
-func drain(ch <-chan struct{}) {
-	select {
-	case <-ch:
-	default:
-	}
-}
-
-// fileChanges tells when the file changes. It watches the directory: editors
-// and config maps replace a file instead of writing it.
-func (s *service) fileChanges() (<-chan struct{}, func()) {
-	changed := make(chan struct{}, 1)
+// expectChanges begins to listen before the configuration is read for the first
+// time, so that no change is missed.
+func (s *service) expectChanges(context.Context) error {
+	s.changes = &changes{hup: make(chan os.Signal, 1), file: make(chan struct{}, 1)}
+	signal.Notify(s.changes.hup, syscall.SIGHUP)
 	if s.source.Text != nil || s.source.Path == "" {
-		return changed, func() {}
+		return nil
 	}
+	// The directory is watched: editors and config maps replace a file instead
+	// of writing it.
 	w, err := fsnotify.NewWatcher()
 	if err == nil {
 		err = w.Add(filepath.Dir(s.source.Path))
 	}
 	if err != nil {
 		s.log.Warn("the config file is not watched; send SIGHUP after a change", "error", err)
-		return changed, func() {}
+		return nil
 	}
-	go s.forward(w, changed)
-	return changed, func() { _ = w.Close() }
+	s.changes.watch = w
+	go s.forward(w, s.changes.file)
+	return nil
+}
+
+func (c *changes) stop() {
+	signal.Stop(c.hup)
+	if c.watch != nil {
+		_ = c.watch.Close()
+	}
+}
+
+// followChanges reloads on SIGHUP and when the file changes, until ctx ends.
+func (s *service) followChanges(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.changes.hup:
+		case <-s.changes.file:
+			settle(ctx, s.changes.file)
+		}
+		s.reload(ctx)
+	}
+}
+
+// settle lets an editor finish: it returns once the file has rested.
+func settle(ctx context.Context, changed <-chan struct{}) {
+	for {
+		timer := time.NewTimer(settleTime)
+		select {
+		case <-ctx.Done():
+		case <-changed:
+			timer.Stop()
+			continue
+		case <-timer.C:
+		}
+		return
+	}
 }
 
 func (s *service) forward(w *fsnotify.Watcher, changed chan<- struct{}) {

@@ -41,6 +41,13 @@ func commands() []command {
 		&eventsCommand{},
 		&verifyCommand{},
 		&rebuildCommand{},
+		newOperate("release", "End all evidence that keeps an account out"),
+		newOperate("park", "Set an account aside until an instant"),
+		newOperate("drain", "Give an account no new work; its running answers end"),
+		newOperate("undrain", "End a drain and an operator's park"),
+		&configCommand{},
+		&keysCommand{},
+		&doctorCommand{},
 		&versionCommand{},
 	}
 }

@@ -40,6 +40,7 @@ type service struct {
 	gateway     *gateway.Gateway
 	metrics     *metrics
 	api         *admin.API
+	changes     *changes
 	stopping    atomic.Bool
 	data, admin *listener
 	background  sync.WaitGroup
@@ -52,7 +53,7 @@ type service struct {
 func (s *service) start(ctx context.Context) error {
 	s.failed = make(chan error, 2)
 	for _, step := range []func(context.Context) error{
-		s.startSandbox, s.loadConfig, s.openLedger, s.bind, s.openEngine, s.openGateway, s.serveAdmin, s.serveData,
+		s.expectChanges, s.startSandbox, s.loadConfig, s.openLedger, s.bind, s.openEngine, s.openGateway, s.serveAdmin, s.serveData,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -60,7 +61,7 @@ func (s *service) start(ctx context.Context) error {
 	}
 	background, end := context.WithCancel(context.WithoutCancel(ctx))
 	s.end = end
-	s.background.Go(func() { s.watchConfig(background) })
+	s.background.Go(func() { s.followChanges(background) })
 	if s.upstream != nil {
 		s.background.Go(func() { s.playSandbox(background) })
 	}
@@ -134,6 +135,9 @@ func (s *service) wait(ctx context.Context) {
 // committed, the ledger is closed. It works on whatever start has opened.
 func (s *service) stop() error {
 	s.stopping.Store(true)
+	if s.changes != nil {
+		s.changes.stop()
+	}
 	if s.end != nil {
 		s.end()
 		s.background.Wait()

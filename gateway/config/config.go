@@ -26,7 +26,10 @@ type File struct {
 
 // Position is where something stands in the file, both from 1; zero when it
 // stands in none.
-type Position struct{ Line, Column int }
+type Position struct {
+	Line   int `json:"line"`
+	Column int `json:"column"`
+}
 
 // Account is one upstream account.
 type Account struct {

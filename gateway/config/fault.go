@@ -9,10 +9,10 @@ import (
 
 // Fault is one thing that is wrong, where, and what to do about it.
 type Fault struct {
-	File string // path, or the environment variable
+	File string `json:"file"` // path, or the environment variable
 	Position
-	Problem string
-	Mend    string
+	Problem string `json:"problem"`
+	Mend    string `json:"mend"`
 }
 
 // Error is "file:line:column: problem: mend".

@@ -47,6 +47,7 @@ type Options struct {
 	Log      *ledger.Log
 	Accounts []Enrolment
 	Document events.Document
+	Keep     bool // leave accounts and document as the ledger has them: a tool, not a gateway
 	Relaxed  bool // durability: relaxed
 	Version  string
 	Config   events.Digest
@@ -172,6 +173,9 @@ func (e *Engine) start(ctx context.Context, o Options, left claims) error {
 	}
 	if err := e.settledTicket(ctx, t, "record start"); err != nil {
 		return err
+	}
+	if o.Keep {
+		return nil
 	}
 	_, err = e.Adopt(ctx, o.Accounts, o.Document)
 	return err

@@ -53,7 +53,7 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	account := accountOf(r)
 	call, fault := readCall(r)
 	call.account = account
-	w.Header().Set("Waybill-Sandbox", "scripted answer; account "+account)
+	w.Header().Set("X-Sandbox", "scripted answer; account "+account)
 	switch {
 	case fault != nil:
 		call.fail(w, *fault)

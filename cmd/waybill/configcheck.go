@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/waybill/waybill/gateway/config"
+)
+
+// configCommand groups what concerns the configuration.
+type configCommand struct{}
+
+func (*configCommand) cobra() *cobra.Command {
+	return &cobra.Command{Use: "config", Short: "Check the configuration", Args: cobra.NoArgs}
+}
+
+func (*configCommand) commands() []command { return []command{&configCheckCommand{}} }
+
+// Run implements command: the group alone is a usage error.
+func (*configCommand) Run(context.Context, *std, []string) error {
+	return usageError(errors.New("say what: waybill config check"))
+}
+
+// configCheckCommand reads the configuration as serve does, and changes nothing.
+type configCheckCommand struct{}
+
+func (*configCheckCommand) cobra() *cobra.Command {
+	return &cobra.Command{Use: "check", Short: "Read the configuration as serve does, and name every fault with its line", Args: cobra.NoArgs}
+}
+
+// checked is what config check found.
+type checked struct {
+	OK       bool          `json:"ok"`
+	File     string        `json:"file"`
+	Sandbox  bool          `json:"sandbox"`
+	Accounts int           `json:"accounts"`
+	Models   int           `json:"models"`
+	Clients  int           `json:"clients"`
+	Warnings []string      `json:"warnings"`
+	Faults   config.Faults `json:"faults"`
+}
+
+// Run implements command.
+func (*configCheckCommand) Run(_ context.Context, s *std, _ []string) error {
+	found, err := checkConfig(s)
+	if s.json {
+		if printErr := printJSON(s.out, found); printErr != nil {
+			return printErr
+		}
+		if err != nil {
+			return usageError(errQuiet)
+		}
+		return nil
+	}
+	for _, w := range found.Warnings {
+		fmt.Fprintln(s.err, "warning:", w)
+	}
+	if err != nil {
+		return err
+	}
+	where := found.File
+	if where == "" {
+		where = "environment"
+	}
+	_, err = fmt.Fprintf(s.out, "%s: fine: %d accounts, %d models, %d clients\n", where, found.Accounts, found.Models, found.Clients)
+	return err
+}
+
+func checkConfig(s *std) (checked, error) {
+	found := checked{Warnings: []string{}, Faults: config.Faults{}}
+	src, warnings, err := findSource(s, false)
+	if err == nil {
+		found.File, found.Sandbox, found.Warnings = src.Path, src.sandbox, append(found.Warnings, warnings...)
+		if src.sandbox {
+			err = src.at("http://127.0.0.1:0")
+		}
+	}
+	if err == nil {
+		var c *config.Config
+		if c, err = src.load(); err == nil {
+			found.OK, found.Accounts, found.Models, found.Clients = true, len(c.Accounts), len(c.Models), len(c.Clients)
+			return found, nil
+		}
+	}
+	var faults config.Faults
+	if errors.As(err, &faults) {
+		found.Faults = faults
+	}
+	return found, err
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/waybill/waybill/gateway/config"
+	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/ledger/sqlite"
+)
+
+// doctorTime bounds each look at something outside of this process.
+const doctorTime = 5 * time.Second
+
+// doctorCommand looks at everything that a gateway needs and says what to do
+// about what is missing. It spends no request of any account.
+type doctorCommand struct{}
+
+func (*doctorCommand) cobra() *cobra.Command {
+	return &cobra.Command{Use: "doctor", Short: "Look at configuration, ledger, gateway and the way to each upstream", Args: cobra.NoArgs}
+}
+
+// symptom is one thing that was looked at.
+type symptom struct {
+	What string `json:"what"`
+	OK   bool   `json:"ok"`
+	Note string `json:"note"`
+}
+
+// Run implements command.
+func (*doctorCommand) Run(ctx context.Context, s *std, _ []string) error {
+	var found []symptom
+	c, err := doctorConfig(s, &found)
+	if err == nil {
+		found = append(found, doctorLedger(ctx, c.Env), doctorGateway(ctx, c.Env))
+		found = append(found, doctorUpstreams(ctx, c)...)
+	}
+	sick := 0
+	for _, f := range found {
+		if !f.OK {
+			sick++
+		}
+	}
+	if s.json {
+		err = printJSON(s.out, found)
+	} else {
+		err = writeSymptoms(s, found)
+	}
+	if err == nil && sick > 0 {
+		return errQuiet
+	}
+	return err
+}
+
+func writeSymptoms(s *std, found []symptom) error {
+	p := paintOf(s)
+	for _, f := range found {
+		mark := p.in(good, "ok  ")
+		if !f.OK {
+			mark = p.in(bad, "BAD ")
+		}
+		if _, err := fmt.Fprintf(s.out, "%s %-28s %s\n", mark, f.What, f.Note); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func doctorConfig(s *std, found *[]symptom) (*config.Config, error) {
+	src, warnings, err := findSource(s, false)
+	if err == nil && src.sandbox {
+		err = src.at("http://127.0.0.1:0")
+	}
+	var c *config.Config
+	if err == nil {
+		c, err = src.load()
+	}
+	if err != nil {
+		*found = append(*found, symptom{What: "configuration", Note: err.Error()})
+		return nil, err
+	}
+	note := fmt.Sprintf("%d accounts, %d clients", len(c.Accounts), len(c.Clients))
+	if src.sandbox {
+		c.Accounts = nil // their upstream lives in the gateway's process
+		note = "none, and no provider keys: serve starts the sandbox"
+	}
+	*found = append(*found, symptom{What: "configuration", OK: true, Note: note})
+	for _, w := range warnings {
+		*found = append(*found, symptom{What: "environment", Note: w})
+	}
+	return c, nil
+}
+
+func doctorLedger(ctx context.Context, e config.Environment) symptom {
+	f := symptom{What: "ledger"}
+	path, err := ledgerPath(e.Ledger)
+	if err != nil {
+		f.Note = err.Error()
+		return f
+	}
+	r, err := sqlite.OpenReader(path)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return symptom{What: "ledger", OK: true, Note: path + " is not there yet; serve makes it"}
+	}
+	if err != nil {
+		f.Note = err.Error()
+		return f
+	}
+	defer r.Close()
+	h, err := r.Head(ctx)
+	if err != nil {
+		f.Note = err.Error()
+		return f
+	}
+	return symptom{What: "ledger", OK: true, Note: fmt.Sprintf("%s holds %d events; `waybill verify` checks them", path, h.Position)}
+}
+
+func doctorGateway(ctx context.Context, e config.Environment) symptom {
+	ctx, cancel := context.WithTimeout(ctx, doctorTime)
+	defer cancel()
+	where := adminURL(e.AdminListen)
+	f := symptom{What: "gateway", OK: true, Note: "none runs at " + where}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, where+"/readyz", nil)
+	if err != nil {
+		return f
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return f
+	}
+	defer resp.Body.Close()
+	f.Note = "ready at " + where
+	if resp.StatusCode != http.StatusOK {
+		f.OK, f.Note = false, "not ready: see "+where+"/readyz"
+	}
+	return f
+}
+
+// doctorUpstreams looks whether each endpoint can be connected to, once.
+func doctorUpstreams(ctx context.Context, c *config.Config) (found []symptom) {
+	seen := map[string]bool{}
+	for i := range c.Accounts {
+		a := &c.Accounts[i]
+		raw := a.BaseURL
+		if raw == "" {
+			raw = c.ProviderOf(a).BaseURL
+		}
+		u, err := url.Parse(raw)
+		if err != nil || seen[u.Host] {
+			continue
+		}
+		seen[u.Host] = true
+		found = append(found, doctorUpstream(ctx, u))
+	}
+	return found
+}
+
+func doctorUpstream(ctx context.Context, u *url.URL) symptom {
+	ctx, cancel := context.WithTimeout(ctx, doctorTime)
+	defer cancel()
+	host := u.Host
+	if u.Port() == "" {
+		host = net.JoinHostPort(u.Hostname(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+	}
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", host)
+	if err != nil {
+		return symptom{What: "upstream " + u.Host, Note: err.Error()}
+	}
+	_ = conn.Close()
+	return symptom{What: "upstream " + u.Host, OK: true, Note: "can be connected to"}
+}

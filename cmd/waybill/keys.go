@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// keysCommand groups what concerns client keys.
+type keysCommand struct{}
+
+func (*keysCommand) cobra() *cobra.Command {
+	return &cobra.Command{Use: "keys", Short: "Make client keys", Args: cobra.NoArgs}
+}
+
+func (*keysCommand) commands() []command { return []command{&keysNewCommand{}} }
+
+// Run implements command: the group alone is a usage error.
+func (*keysCommand) Run(context.Context, *std, []string) error {
+	return usageError(errors.New("say what: waybill keys new"))
+}
+
+// keysNewCommand makes a client key. It is printed once and kept nowhere.
+type keysNewCommand struct{ id string }
+
+func (c *keysNewCommand) cobra() *cobra.Command {
+	cmd := &cobra.Command{Use: "new", Short: "Print a new client key once, and the line for the config", Args: cobra.NoArgs}
+	cmd.Flags().StringVar(&c.id, "id", "app", "the client's id in the printed line")
+	return cmd
+}
+
+// Run implements command.
+func (c *keysNewCommand) Run(_ context.Context, s *std, _ []string) error {
+	var b [32]byte
+	rand.Read(b[:]) // never fails since Go 1.24: it crashes the program instead
+	key := "wb-" + base64.RawURLEncoding.EncodeToString(b[:])
+	digest := sha256.Sum256([]byte(key))
+	if s.json {
+		return printJSON(s.out, map[string]string{"id": c.id, "key": key, "key_sha256": hex.EncodeToString(digest[:])})
+	}
+	_, err := fmt.Fprintf(s.out, "key, shown this once: %s\n\nfor the config:\nclients:\n  - {id: %s, key_sha256: %s}\n", key, c.id, hex.EncodeToString(digest[:]))
+	return err
+}

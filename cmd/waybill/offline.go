@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/waybill/waybill/gateway/admin"
+	"github.com/waybill/waybill/gateway/config"
+	"github.com/waybill/waybill/gateway/engine"
+	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/ledger/sqlite"
+)
+
+// offline makes a call of the admin API in this process, on a ledger that no
+// gateway holds. It is the same handler that a gateway runs.
+func offline(ctx context.Context, s *std, e config.Environment, path string, o operation) (out recorded, err error) {
+	log, err := openExisting(e.Ledger)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	eng, err := engine.Open(ctx, engine.Options{Log: log, Keep: true, Version: version() + " (command line)"})
+	if err != nil {
+		return out, ledgerError(fmt.Errorf("open engine: %w", err))
+	}
+	defer func() { err = errors.Join(err, eng.Close(ctx)) }()
+	l, err := listenOn(ctx, "127.0.0.1:0")
+	if err != nil {
+		return out, err
+	}
+	l.serve(admin.New(admin.Options{Engine: eng, Log: log, Version: version()}), make(chan error, 1))
+	defer func() { err = errors.Join(err, l.drain(closeTime)) }()
+	return post(ctx, "http://"+l.Addr().String()+path, config.Secret{}, o)
+}
+
+// openExisting opens a ledger for writing that is there already.
+func openExisting(name string) (*ledger.Log, error) {
+	path, err := ledgerPath(name)
+	if err != nil {
+		return nil, usageError(err)
+	}
+	r, err := sqlite.OpenReader(path)
+	if err != nil {
+		return nil, ledgerError(err)
+	}
+	if err := r.Close(); err != nil {
+		return nil, ledgerError(err)
+	}
+	store, err := openStore(name)
+	if err != nil {
+		return nil, err
+	}
+	return ledger.Open(store), nil
+}
+
+var _ http.Handler = (*admin.API)(nil)

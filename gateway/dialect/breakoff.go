@@ -22,10 +22,11 @@ func BreakOff(op *Operation, form Form, seen *Seen, r *Refusal) []byte {
 
 func breakSSE(op *Operation, seen *Seen, r *Refusal) []byte {
 	var b []byte
-	if seen.Open != Closed {
-		// Ends the line, or the CRLF whose CR is already sent, and dispatches
-		// the event; a blank line too many means nothing.
-		b = append(b, "\n\n"...)
+	switch seen.Open {
+	case InEvent:
+		b = append(b, '\n') // no blank line too many: Gemini's Go SDK takes none
+	case AfterCR, InLine:
+		b = append(b, "\n\n"...) // the first ends the line, or belongs to the CR
 	}
 	switch {
 	case op.Dialect == events.DialectAnthropic:

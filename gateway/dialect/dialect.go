@@ -38,12 +38,14 @@ type Inspector interface {
 // Open says in what state the bytes up to Seen.Safe leave the client's parser.
 type Open uint8
 
-// Closed: between events. InEvent: an event waits for its blank line. InLine:
-// inside a line longer than HoldLine. AfterElement: a JSON array whose last
+// Closed: between events. InEvent: an event waits for its blank line; AfterCR:
+// likewise, and the last line ended in a CR alone. InLine: inside a line longer
+// than HoldLine. AfterElement: a JSON array whose last
 // element is complete. InElement: inside one longer than HoldLine.
 const (
 	Closed Open = iota
 	InEvent
+	AfterCR
 	InLine
 	AfterElement
 	InElement

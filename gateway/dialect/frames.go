@@ -55,6 +55,8 @@ func (f *frames) settle() {
 	switch {
 	case f.split.InLine():
 		f.seen.Open = InLine
+	case f.split.Pending() && f.split.BareCR():
+		f.seen.Open = AfterCR
 	case f.split.Pending():
 		f.seen.Open = InEvent
 	default:
@@ -64,7 +66,7 @@ func (f *frames) settle() {
 
 // Event takes a frame.
 func (f *frames) Event(name, data []byte) {
-	if f.seen.Over {
+	if f.seen.Over || f.seen.Malformed != "" {
 		return
 	}
 	if data == nil {

@@ -17,6 +17,7 @@ type Scanner struct {
 	fields   bool // the event has a field line other than data
 	begun    bool // a first line was judged: no byte order mark after it
 	cr       bool // the last byte was a CR: a LF belongs to it
+	bare     bool // the last line ended in a CR alone
 	long     long
 	lineAt   int64 // where the line at hand began
 	total    int64
@@ -40,6 +41,10 @@ func (s *Scanner) Safe() int64 { return s.safe }
 // InLine that they even end inside a line.
 func (s *Scanner) Pending() bool { return s.hasData }
 
+// BareCR says that the last line ended in a CR alone: a LF that follows would
+// not be a line of its own.
+func (s *Scanner) BareCR() bool { return s.bare }
+
 // InLine says that the bytes up to Safe end inside a line longer than HoldLine.
 func (s *Scanner) InLine() bool { return s.long != short }
 
@@ -49,6 +54,7 @@ func (s *Scanner) Feed(p []byte, h Handler) {
 		if s.cr = false; p[0] == '\n' {
 			p = p[1:]
 			s.total++
+			s.bare = false
 			if s.safe == s.total-1 {
 				s.safe = s.total
 			}
@@ -60,7 +66,8 @@ func (s *Scanner) Feed(p []byte, h Handler) {
 			s.part(p, h)
 			break
 		}
-		s.cr = size == 1 && end == len(p)-1 && p[end] == '\r'
+		s.bare = size == 1 && p[end] == '\r'
+		s.cr = s.bare && end == len(p)-1
 		s.total += int64(end + size)
 		s.whole(p[:end], h)
 		s.settle()

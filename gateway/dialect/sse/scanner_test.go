@@ -22,10 +22,10 @@ func (l *log) Event(name, data []byte) {
 	if data == nil && l.data != nil {
 		data = l.data
 	}
-	l.data = nil
+	l.data = l.data[:0:0]
 	l.events = append(l.events, ssetest.Event{Name: string(name), Data: string(data)})
 }
-func (l *log) Piece(p []byte)    { l.data = append(append([]byte{}, l.data...), p...) }
+func (l *log) Piece(p []byte)    { l.data = append(l.data, p...) }
 func (l *log) Stray(line []byte) { l.stray = append(l.stray, string(line)) }
 
 // whatwg is what the dumb twin makes of the text, an unfinished last event

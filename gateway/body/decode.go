@@ -205,8 +205,6 @@ func (l *layer) Read(p []byte) (int, error) {
 		return 0, ErrTooLarge
 	}
 	n, err := l.r.Read(p)
-	if l.left -= int64(n); l.left < 0 {
-		return n, ErrTooLarge
-	}
+	l.left -= int64(n)
 	return n, err
 }

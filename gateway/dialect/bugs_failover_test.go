@@ -12,6 +12,7 @@ func TestB005_an_error_as_the_first_event_is_a_failure_and_no_content(t *testing
 		"chat_event_error_without_key": {"openai.chat", stream(`error|{"message":"x"}`)},
 		"chat_error_is_a_string":       {"openai.chat", stream(`{"error":"x"}`)},
 		"openrouter_mid_chunk":         {"openai.chat", stream(`{"id":"g","error":{"code":429,"message":"x"},"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}`)},
+		"chat_finish_reason_error":     {"openai.chat", stream(`{"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}`)},
 		"response_failed":              {"openai.responses", stream(`response.created|{"type":"response.created","response":{"id":"r1"}}`, `response.failed|{"type":"response.failed","sequence_number":1,"response":{"id":"r1","status":"failed","error":{"code":"server_is_overloaded","message":"x"}}}`)},
 		"response_flat_error":          {"openai.responses", stream(`error|{"type":"error","code":"server_error","message":"x","param":null,"sequence_number":3}`)},
 		"response_nested_error":        {"openai.responses", stream(`{"type":"error","status":429,"error":{"type":"usage_limit_reached"}}`)},

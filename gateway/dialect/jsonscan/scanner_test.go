@@ -28,7 +28,7 @@ var seeds = []string{
 	`{"model":"a","model":"b"}`, `{"mod\u0065l":"\u00e9\ud83d\ude00\ud800"}`,
 	`{"a":1.0,"b":1e3,"c":-0,"d":1E400,"e":-1.5e-7,"f":0}`, `{"a":01}`, `{"a":1.}`, `{"a":.5}`, `{"a":+1}`, `{"a":-}`, `{"a":1e}`,
 	`{"a":true,"b":false,"c":null}`, `{"a":tru}`, `{"a":nulll}`, `{"a":[],"b":{},"c":[[],[{}]]}`, `{"a":[1,]}`, `{"a":1,}`, `{,}`, `{"a"}`, `{"a":}`, `{"a" 1}`, `{a:1}`,
-	"{\"a\":\"\xff\"}", "{\"a\":\"\xed\xa0\x80\"}", "{\"a\":\"\xc0\x80\"}", "{\"a\":\"h\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"}", "{\"\xe2\x82\":1}", "{\"a\":\"\x01\"}", "{\"a\":\"tab\there\"}",
+	"{\"a\":\"\xff\"}", "{\"a\":\"\xed\xa0\x80\"}", "{\"a\":\"\xc0\x80\"}", "{\"a\":\"h\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"}", "{\"\xe2\x82\":1}", "{\"a\":\"\xe0\x80\x80\"}", "{\"a\":\"\xe0\xa0\x80\xf0\x90\x80\x80\xf4\x8f\xbf\xbf\"}", "{\"a\":\"\xf0\x80\x80\x80\"}", "{\"a\":\"\xf4\x90\x80\x80\"}", "{\"a\":\"\xf5\x80\x80\x80\"}", "{\"a\":\"\xc3(\"}", "{\"a\":\"\x01\"}", "{\"a\":\"tab\there\"}",
 	`{"a":"\q"}`, `{"a":"\u12g4"}`, `{"a":"\u12`, `{"a":"\`, `{"metadata":{"user_id":"u-1","x":[{"user_id":2}]}}`,
 	`{"choices":[{"delta":{"content":""}},{"delta":{"content":"x"}}],"usage":null}`, `{"choices":[],"usage":{"a":{"b":[]}}}`, `{"choices":null}`,
 	strings.Repeat(`{"a":[`, 600), `{"a":` + strings.Repeat("[", 1022) + strings.Repeat("]", 1022) + `}`, `{"a":` + strings.Repeat("[", 1023) + strings.Repeat("]", 1023) + `}`,
@@ -141,6 +141,12 @@ func FuzzScanner(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) { agree(t, b) })
+}
+
+func TestTheSeedsAgreeWithEncodingJSON(t *testing.T) {
+	for _, s := range seeds {
+		agree(t, []byte(s))
+	}
 }
 
 func TestMembersOfInterestAreFoundAtTheirPlaces(t *testing.T) {

@@ -124,6 +124,28 @@ func TestB019_an_event_is_seen_as_soon_as_its_blank_line_came(t *testing.T) {
 	}
 }
 
+func TestB019_an_event_cut_anywhere_is_put_together(t *testing.T) {
+	// Two cuts in every pair of places: a line begun in one chunk ends in the
+	// next one, which begins another.
+	text := "event: a\ndata: 1\r\ndata: 22\n\ndata: 333\n\n"
+	want := fmt.Sprintf("%q", *whatwg([]byte(text)))
+	for i := range text {
+		for j := i; j < len(text); j++ {
+			var s Scanner
+			var l log
+			for _, part := range []string{text[:i], text[i:j], text[j:]} {
+				chunk := []byte(part)
+				s.Feed(chunk, &l)
+				clear(chunk)
+			}
+			s.Finish(&l)
+			if got := fmt.Sprintf("%q", l); got != want {
+				t.Fatalf("cut at %d and %d: %s, want %s", i, j, got, want)
+			}
+		}
+	}
+}
+
 func TestB013_safe_never_ends_inside_a_line_nor_between_name_and_data(t *testing.T) {
 	var s Scanner
 	var l log

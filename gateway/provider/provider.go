@@ -67,9 +67,7 @@ const (
 
 // Set puts a credential into headers, in place of whatever stood there.
 func (a Auth) Set(h http.Header, secret string) {
-	for _, name := range []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key"} {
-		h.Del(name)
-	}
+	a.Clear(h)
 	switch a {
 	case XAPIKey:
 		h.Set("X-Api-Key", secret)
@@ -79,6 +77,13 @@ func (a Auth) Set(h http.Header, secret string) {
 		h.Set("Api-Key", secret)
 	default:
 		h.Set("Authorization", "Bearer "+secret)
+	}
+}
+
+// Clear takes every form of credential out of headers.
+func (a Auth) Clear(h http.Header) {
+	for _, name := range []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key"} {
+		h.Del(name)
 	}
 }
 

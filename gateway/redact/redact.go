@@ -29,8 +29,14 @@ func Text(s string, secrets ...string) string {
 	for _, secret := range secrets {
 		s = literal(s, secret)
 	}
+	lower := strings.ToLower(s)
 	for _, r := range shapes() {
-		s = r.replace(s)
+		if !r.may(lower) {
+			continue
+		}
+		if next := r.replace(s); next != s {
+			s, lower = next, strings.ToLower(next)
+		}
 	}
 	return s
 }
@@ -118,8 +124,10 @@ func literal(s, secret string) string {
 	return s
 }
 
-// shape is one pattern and what becomes of it.
+// shape is one pattern and what becomes of it. A pattern costs a hundred times
+// what a search for a word does, so may tells cheaply where none can match.
 type shape struct {
+	may  func(lower string) bool
 	find *regexp.Regexp
 	with string                  // replacement, with $1
 	only func(match string) bool // nil: every match

@@ -103,3 +103,16 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkText(b *testing.B) {
+	small := `{"error":{"message":"Rate limit reached for gpt-4o in organization org-abc123 on tokens per min (TPM): Limit 30000, Used 29800, Requested 900. Please try again in 6.512s.","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`
+	for name, s := range map[string]string{"error": small, "64KiB": strings.Repeat(small, 280)} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(s)))
+			b.ReportAllocs()
+			for b.Loop() {
+				Text(s, "sk-live-credential")
+			}
+		})
+	}
+}

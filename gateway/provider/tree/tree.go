@@ -116,7 +116,7 @@ func (n Node) At(path string) Node {
 }
 
 // All lists the nodes of a path in document order. A path is names joined by
-// dots; behind a name, [] takes all members of an array, [2] one of them,
+// dots; behind a name, [] takes all members of an array, [2] or .2 one of them,
 // [RetryInfo] those whose "@type" ends in it, [type=TOKENS_LIMIT] those with
 // that member. A name with a dot stands in quotes: "a.b".c
 func (n Node) All(path string) []Node {
@@ -147,7 +147,10 @@ func split(path string) []string {
 			out, path = append(out, path[:end+1]), path[end+1:]
 		case '"':
 			name, rest, _ := strings.Cut(path[1:], `"`)
-			out, path = append(out, name), rest
+			path = rest
+			if name != "" {
+				out = append(out, name)
+			}
 		default:
 			end := strings.IndexAny(path, ".[")
 			if end < 0 {
@@ -163,6 +166,9 @@ func (n Node) step(s string) []Node {
 	if !strings.HasPrefix(s, "[") {
 		if g := n.Get(s); g.there {
 			return []Node{g}
+		}
+		if n.IsArray() && s[0] >= '0' && s[0] <= '9' { // data.limits.0.used
+			return n.step("[" + s + "]")
 		}
 		return nil
 	}

@@ -14,6 +14,7 @@ func TestPaths(t *testing.T) {
 	rows := map[string][]string{
 		"a.b[].x":          {"1", "two", "3"},
 		"a.b[0].x":         {"1"},
+		"a.b.1.x":          {"two"},
 		"a.b[RetryInfo].x": {"two"},
 		"a.b[x=1].x":       {"1"},
 		"a.b[x=9].x":       nil,

@@ -192,7 +192,7 @@ func rawBytes(t *testing.T, w *world, method, request string) answer {
 	if err != nil {
 		t.Fatalf("read answer: %v", err)
 	}
-	return answer{status: res.StatusCode, header: res.Header, body: readAll(t, res)}
+	return answer{status: res.StatusCode, header: res.Header, body: readAll(t, res), closes: res.Close}
 }
 
 func readAll(t *testing.T, res *http.Response) string {

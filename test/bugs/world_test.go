@@ -240,6 +240,7 @@ type answer struct {
 	status int
 	header http.Header
 	body   string
+	closes bool  // the connection ends with the answer
 	err    error // of reading the body
 	took   time.Duration
 }
@@ -304,7 +305,7 @@ func (w *world) do(c call) answer {
 	}
 	defer res.Body.Close()
 	b, err := io.ReadAll(res.Body)
-	return answer{status: res.StatusCode, header: res.Header, body: string(b), err: err, took: time.Since(from)}
+	return answer{status: res.StatusCode, header: res.Header, body: string(b), closes: res.Close, err: err, took: time.Since(from)}
 }
 
 // good scripts accounts that answer well.

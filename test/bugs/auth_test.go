@@ -188,7 +188,11 @@ func rawBytes(t *testing.T, w *world, method, request string) answer {
 	if _, err := io.WriteString(c, request); err != nil {
 		t.Fatal(err)
 	}
-	res, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: method})
+	r := bufio.NewReader(c)
+	res, err := http.ReadResponse(r, &http.Request{Method: method})
+	if err == nil && res.StatusCode == http.StatusContinue {
+		res, err = http.ReadResponse(r, &http.Request{Method: method})
+	}
 	if err != nil {
 		t.Fatalf("read answer: %v", err)
 	}

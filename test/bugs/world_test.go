@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,6 +33,7 @@ type plan struct {
 	clients  []gateway.Client
 	expose   bool
 	relaxed  bool
+	keys     map[string]string // credential of an account, default its name
 	base     map[string]string // base URL of an account, default the scripted upstream
 	headers  http.Header       // of every account
 	settings func(name string, s *events.Settings)
@@ -50,6 +52,8 @@ type world struct {
 	log    *ledger.Log
 	logged *logged
 	client *http.Client
+	config gateway.Config
+	fault  atomic.Bool // the next request panics inside the gateway
 
 	mu   sync.Mutex
 	done []gateway.Summary
@@ -104,7 +108,7 @@ func start(t *testing.T, set ...func(*plan)) *world {
 	logger := slog.New(slog.NewJSONHandler(w.logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	w.log = ledger.Open(ledgertest.NewMemory())
 	t.Cleanup(func() { w.log.Close() })
-	enrolments, accounts := p.accounts(w.up.URL())
+	enrolments, accounts := p.accounts(w.up.URL(), &w.fault)
 	var err error
 	w.engine, err = engine.Open(t.Context(), engine.Options{
 		Log: w.log, Accounts: enrolments, Document: events.Document{Policy: p.policy, Models: p.routes()},
@@ -114,9 +118,8 @@ func start(t *testing.T, set ...func(*plan)) *world {
 		t.Fatalf("open engine: %v", err)
 	}
 	t.Cleanup(func() { w.engine.Close(context.Background()) })
-	w.gate, err = gateway.New(gateway.Options{Engine: w.engine, Logger: logger, Done: w.note}, gateway.Config{
-		Accounts: accounts, Clients: p.clients, ExposeAccount: p.expose, SpoolDir: t.TempDir(),
-	})
+	w.config = gateway.Config{Accounts: accounts, Clients: p.clients, ExposeAccount: p.expose, SpoolDir: t.TempDir()}
+	w.gate, err = gateway.New(gateway.Options{Engine: w.engine, Logger: logger, Done: w.note}, w.config)
 	if err != nil {
 		t.Fatalf("start gateway: %v", err)
 	}
@@ -130,7 +133,7 @@ func start(t *testing.T, set ...func(*plan)) *world {
 	return w
 }
 
-func (p *plan) accounts(url string) (enrolments []engine.Enrolment, accounts []gateway.Account) {
+func (p *plan) accounts(url string, fault *atomic.Bool) (enrolments []engine.Enrolment, accounts []gateway.Account) {
 	for i, name := range p.names {
 		for _, d := range dialects {
 			base := url
@@ -141,16 +144,47 @@ func (p *plan) accounts(url string) (enrolments []engine.Enrolment, accounts []g
 			if p.provider != nil {
 				p.provider(d.dialect, &prov)
 			}
-			id := name + d.suffix
+			id, secret := name+d.suffix, name
+			if k, ok := p.keys[name]; ok {
+				secret = k
+			}
 			s := events.Settings{Provider: prov.ID, Endpoint: strings.TrimPrefix(base, "http://"), Dialects: []events.Dialect{d.dialect}, Families: prov.Families, Weight: 1, Priority: int64(i)}
 			if p.settings != nil {
 				p.settings(id, &s)
 			}
 			enrolments = append(enrolments, engine.Enrolment{ID: id, Epoch: events.Epoch(i + 1), Settings: s})
-			accounts = append(accounts, gateway.Account{ID: id, Provider: &prov, BaseURL: base, Headers: p.headers, Credential: gateway.Key{Secret: name, Epoch: events.Epoch(i + 1)}})
+			accounts = append(accounts, gateway.Account{ID: id, Provider: &prov, BaseURL: base, Headers: p.headers, Credential: &faulty{Key: gateway.Key{Secret: secret, Epoch: events.Epoch(i + 1)}, fault: fault}})
 		}
 	}
 	return enrolments, accounts
+}
+
+// faulty is a credential that panics on command: a fault of ours in the middle
+// of an attempt.
+type faulty struct {
+	gateway.Key
+	fault *atomic.Bool
+}
+
+func (f *faulty) Token() (string, events.Epoch) {
+	if f.fault.CompareAndSwap(true, false) {
+		panic("a fault of the gateway")
+	}
+	return f.Key.Token()
+}
+
+// panicking sends a call that meets a fault.
+func (w *world) panicking(c call) {
+	w.t.Helper()
+	w.fault.Store(true)
+	w.do(c).want(w.t, http.StatusInternalServerError)
+}
+
+// reload adopts the same configuration again.
+func (w *world) reload() {
+	if err := w.gate.Adopt(w.config); err != nil {
+		w.t.Errorf("reload: %v", err)
+	}
 }
 
 // routes is model m1 over all accounts in order, unless the test has its own.

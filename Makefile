@@ -13,7 +13,7 @@ LINT      ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.2
 TEST_MODULES := $(patsubst %/go.mod,%,$(wildcard test/*/go.mod))
 SOURCES   := $(shell find . -name '*.go' -not -path './test/*' -not -path './.git/*' 2>/dev/null) go.mod go.sum
 
-.PHONY: help run sandbox build test test-modules lint bench fuzz simulate prove clean
+.PHONY: help run sandbox build test test-modules lint bench docs fuzz simulate prove clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ lint: ## gofmt, go vet and golangci-lint
 
 bench: build ## the benchmark against a bare reverse proxy; BENCH_SECONDS and BENCH_ROUNDS shorten it
 	$(GO) run ./test/bench
+
+docs: ## write the pages of docs/ that are generated from code
+	$(GO) test ./gateway/config ./events -run 'Reference|Catalogue' -update
 
 fuzz: ## every fuzz target for FUZZTIME each
 	@for p in $$($(GO) list ./...); do \

@@ -20,8 +20,8 @@ func fileFields(f *File) []field {
 		blocks("clients", "Who may call. Absent, and no `WAYBILL_CLIENT_KEY`: any or no key is accepted, on loopback only.",
 			&f.Clients, clientFields, func(c *Client, p Position) { c.At = p }),
 		nested("policy", "The knobs of admission, placement and failover.", func() []field { return policyFields(&f.Policy) }, func(Position) {}),
-		flag("accounts_from_env", "Also make accounts of the provider keys in the environment.", &f.AccountsFromEnv),
-		flag("expose_account", "Name the account on every answer (`Waybill-Account`), also beyond loopback.", &f.ExposeAccount),
+		boolean("accounts_from_env", "Also make accounts of the provider keys in the environment.", &f.AccountsFromEnv),
+		boolean("expose_account", "Name the account on every answer (`Waybill-Account`), also beyond loopback.", &f.ExposeAccount),
 	}
 }
 
@@ -77,8 +77,8 @@ func quotaWindowFields(w *QuotaWindow) []field {
 		text("used", "Path of the used amount.", &w.Used),
 		text("limit", "Path of the limit.", &w.Limit),
 		text("remaining", "Path of the remaining amount.", &w.Remaining),
-		flag("ratio", "Used and remaining are shares of one.", &w.Ratio),
-		flag("percent", "Used and remaining are percentages.", &w.Percent),
+		boolean("ratio", "Used and remaining are shares of one.", &w.Ratio),
+		boolean("percent", "Used and remaining are percentages.", &w.Percent),
 		text("reached", "Path of the flag that says it is spent.", &w.Reached),
 		text("resets_at", "Path of the reset, in any form of time.", &w.ResetsAt),
 	}

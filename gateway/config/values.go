@@ -65,7 +65,7 @@ func credentialText(s string) (string, error) {
 	return "", nil
 }
 
-func flag(key, doc string, p *bool) field {
+func boolean(key, doc string, p *bool) field {
 	return value(key, "true or false", doc, func(s string) (string, error) {
 		v, err := strconv.ParseBool(s)
 		*p = v
@@ -123,7 +123,12 @@ func duration(key, doc string, p *time.Duration, low time.Duration) field {
 		}
 		*p = v
 		return "", nil
-	}, func() string { return short(*p) })
+	}, func() string {
+		if *p == 0 {
+			return ""
+		}
+		return short(*p)
+	})
 }
 
 // short writes 30m0s as 30m.
@@ -250,7 +255,11 @@ func secretMap(key, doc string, p *map[string]Secret) field {
 func blocks[T any](key, doc string, p *[]T, fields func(*T) []field, place func(*T, Position)) field {
 	return field{
 		key: key, kind: "list", doc: doc, show: func() string { return "" },
-		sub: func() []field { return fields(new(T)) },
+		sub: func() []field {
+			e := new(T)
+			place(e, Position{})
+			return fields(e)
+		},
 		read: func(r *reader, n ast.Node) {
 			for _, item := range r.items(n, key) {
 				*p = append(*p, *new(T))

@@ -69,7 +69,7 @@ func Read(r io.Reader, encoding string, l Limits, sink io.Writer) (*Body, error)
 func (b *Body) fill(plain io.Reader, l Limits, sink io.Writer, src *source) error {
 	size := int64(firstRead)
 	if l.Expect > 0 && !src.coded {
-		size = min(l.Expect, maxFirstRead) + 1 // one byte more, to see the end without growing
+		size = min(l.Expect+1, maxFirstRead) // one byte more, to see the end without growing
 	}
 	buf := make([]byte, 0, min(size, l.Memory+1))
 	for {
@@ -99,11 +99,17 @@ func (b *Body) fill(plain io.Reader, l Limits, sink io.Writer, src *source) erro
 // room makes room for more, in memory or by moving what there is to the file.
 // It returns io.EOF when the body is whole.
 func (b *Body) room(buf []byte, l Limits, end bool) ([]byte, error) {
-	if b.file != nil || int64(len(buf)) > l.Memory {
+	if b.file != nil || int64(len(buf)) > l.Memory || l.Expect > l.Memory {
 		if err := b.spool(buf, l.Dir); err != nil {
 			return nil, err
 		}
-		buf = buf[:0]
+		if buf = buf[:0]; cap(buf) > 2*maxFirstRead {
+			buf = make([]byte, 0, maxFirstRead) // from here on memory only passes bytes on
+		}
+		if end {
+			return nil, io.EOF
+		}
+		return buf, nil
 	}
 	switch {
 	case end:

@@ -213,6 +213,35 @@ func TestNothingOfASpooledBodyIsLeftOnTheDisk(t *testing.T) {
 	}
 }
 
+func TestB131_a_spooled_body_keeps_little_memory(t *testing.T) {
+	text := bytes.Repeat([]byte("0123456789abcdef"), 1<<16) // 1 MiB
+	for name, expect := range map[string]int64{"stated": mib, "unknown": -1, "understated": 10} {
+		t.Run(name, func(t *testing.T) {
+			l := Limits{Max: 4 * mib, Memory: 200_000, Expect: expect, Dir: t.TempDir()}
+			largest := 0
+			b, err := Read(bytes.NewReader(text), "", l, watcher{&largest})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer b.Close()
+			if b.file == nil || cap(b.mem) > 0 || content(t, b.Open()) != string(text) {
+				t.Errorf("file %v, %d bytes in memory", b.file, cap(b.mem))
+			}
+			if name == "stated" && largest > maxFirstRead {
+				t.Errorf("a body that is known to be large was read into %d bytes of memory", largest)
+			}
+		})
+	}
+}
+
+// watcher notes the largest piece.
+type watcher struct{ largest *int }
+
+func (w watcher) Write(p []byte) (int, error) {
+	*w.largest = max(*w.largest, len(p))
+	return len(p), nil
+}
+
 func TestTheSinkEndsTheReading(t *testing.T) {
 	stop := errors.New("not JSON")
 	if _, err := Read(zeros{}, "", limits(t), failing{stop}); err != stop {

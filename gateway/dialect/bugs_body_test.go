@@ -189,6 +189,8 @@ func TestWhatARequestAsksFor(t *testing.T) {
 		{"openai.responses", `{"model":"m","previous_response_id":"r1","conversation":{"id":"c1"}}`, Head{}, Request{Model: "m", Tie: "r1", Session: "c1"}},
 		{"openai.responses", `{"model":"m","conversation":"c1","previous_response_id":null}`, Head{}, Request{Model: "m", Session: "c1"}},
 		{"openai.responses.get", ``, Head{ID: "r1"}, Request{Tie: "r1"}},
+		{"openai.responses.compact", `{"model":"m","previous_response_id":"r1"}`, Head{}, Request{Model: "m", Tie: "r1"}},
+		{"openai.chat", `{"model":"m","previous_response_id":"r1"}`, Head{}, Request{Model: "m"}},
 		{"openai.responses.get", ``, Head{ID: "r1", Query: "include=x&stream=true"}, Request{Tie: "r1", Stream: true, Form: SSE}},
 		{"openai.audio.speech", `{"model":"m","stream_format":"sse"}`, Head{}, Request{Model: "m", Stream: true, Form: SSE}},
 		{"openai.audio.speech", `{"model":"m"}`, Head{}, Request{Model: "m", Form: Binary}},
@@ -263,6 +265,12 @@ func TestB151_a_forms_model_is_rewritten_in_its_field_only(t *testing.T) {
 	got := values(t, contentType, sent(t, b, q, "other"))
 	if want := map[string][]string{"prompt": {"model"}, "model": {"other"}, "stream": {"true"}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v", got)
+	}
+	_, boundary, _ := strings.Cut(contentType, "boundary=")
+	contentType, text = multi(t, "file@"+strings.ReplaceAll(trap, "--not-the-boundary", "--"+boundary+"x"), "model=m1")
+	text = strings.ReplaceAll(text, contentType[len(contentType)-len(boundary):], boundary) // its own boundary, and a longer one inside the file
+	if _, q, err = take(op(t, "openai.audio.transcriptions"), Head{ContentType: "multipart/form-data; boundary=" + boundary}, text); err != nil || q.Model != "m1" {
+		t.Errorf("a boundary that begins like this one's: %+v %v", q, err)
 	}
 	contentType, text = multi(t, "image@"+trap, "prompt=x")
 	b, q, err = take(op(t, "openai.images.edits"), Head{ContentType: contentType}, text)

@@ -99,4 +99,7 @@ func TestB145_a_model_is_one_escaped_segment_or_refused(t *testing.T) {
 	if u, err := stored.URL(b, "", Head{ID: "resp_1", Query: "include[]=x"}); err != nil || u.String() != "https://up.example/prefix/v1/responses/resp_1?include[]=x" {
 		t.Errorf("%v %v", u, err)
 	}
+	if u, err := op(t, "openai.responses.cancel").URL(b, "", Head{ID: "resp_1"}); err != nil || u.String() != "https://up.example/prefix/v1/responses/resp_1/cancel" {
+		t.Errorf("%v %v", u, err)
+	}
 }

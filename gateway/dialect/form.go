@@ -10,6 +10,7 @@ import (
 const (
 	maxPartHeader = 16 << 10
 	maxPartValue  = 4 << 10
+	maxPadding    = 64 // blanks after a delimiter
 )
 
 // form finds the fields of a multipart/form-data body as it passes, files
@@ -83,19 +84,41 @@ func (f *form) step() (n int, more bool, err *Error) {
 // part looks for the end of the part at hand. A field of interest stays in the
 // buffer until then, everything else is dropped as it comes.
 func (f *form) part() (int, bool, *Error) {
-	end := bytes.Index(f.buf, f.delim)
-	if end < 0 {
-		if f.name == "" {
-			return max(0, len(f.buf)-len(f.delim)+1), false, nil
-		}
-		if len(f.buf) > maxPartValue+len(f.delim) {
-			return 0, false, invalid(f.name, "form field %s is too long", f.name)
-		}
-		return 0, false, nil
+	end, found := f.delimiter()
+	switch {
+	case found:
+		f.value(f.buf[:end])
+		f.state, f.name = afterDelim, ""
+		return end + len(f.delim), true, nil
+	case f.name == "":
+		return end, false, nil
+	case end > maxPartValue:
+		return 0, false, invalid(f.name, "form field %s is too long", f.name)
 	}
-	f.value(f.buf[:end])
-	f.state, f.name = afterDelim, ""
-	return end + len(f.delim), true, nil
+	return 0, false, nil
+}
+
+// delimiter is where the next one stands; while none is found, how many bytes
+// are surely before it. A boundary that goes on in the line is text: another
+// form's boundary may begin like this one's.
+func (f *form) delimiter() (at int, found bool) {
+	for {
+		i := bytes.Index(f.buf[at:], f.delim)
+		if i < 0 {
+			return max(at, len(f.buf)-len(f.delim)+1), false
+		}
+		at += i
+		rest := f.buf[at+len(f.delim):]
+		after := bytes.TrimLeft(rest, " \t")
+		switch {
+		case len(rest)-len(after) > maxPadding:
+		case len(after) < 2 && len(rest) <= maxPadding:
+			return at, false
+		case string(after[:2]) == "\r\n", string(rest[:2]) == "--":
+			return at, true
+		}
+		at += len(f.delim)
+	}
 }
 
 func (f *form) value(v []byte) {

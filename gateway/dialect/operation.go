@@ -61,7 +61,8 @@ type Operation struct {
 	Tied    bool // {id} names a stored response: the account that made it serves
 	Local   bool // Waybill answers by itself: model lists
 
-	upstream string // path below the versioned base URL
+	upstream string // path below the versioned base URL, up to the id of a tied one
+	suffix   string // path after the id
 	kind     kind
 }
 
@@ -107,6 +108,10 @@ var openAI = [...]Operation{
 	{Name: "responses", Dialect: events.DialectOpenAI, Method: http.MethodPost, Path: "/v1/responses", Model: InBody, Streams: ByMember, upstream: "/responses", kind: kindResponse},
 	{Name: "responses.get", Dialect: events.DialectOpenAI, Method: http.MethodGet, Path: "/v1/responses/{id}", Streams: ByQuery, Tied: true, upstream: "/responses/", kind: kindStored},
 	{Name: "responses.delete", Dialect: events.DialectOpenAI, Method: http.MethodDelete, Path: "/v1/responses/{id}", Tied: true, upstream: "/responses/", kind: kindStored},
+	{Name: "responses.cancel", Dialect: events.DialectOpenAI, Method: http.MethodPost, Path: "/v1/responses/{id}/cancel", Tied: true, upstream: "/responses/", suffix: "/cancel", kind: kindStored},
+	{Name: "responses.input_items", Dialect: events.DialectOpenAI, Method: http.MethodGet, Path: "/v1/responses/{id}/input_items", Tied: true, upstream: "/responses/", suffix: "/input_items"},
+	{Name: "responses.input_tokens", Dialect: events.DialectOpenAI, Method: http.MethodPost, Path: "/v1/responses/input_tokens", Model: InBody, upstream: "/responses/input_tokens"},
+	{Name: "responses.compact", Dialect: events.DialectOpenAI, Method: http.MethodPost, Path: "/v1/responses/compact", Model: InBody, upstream: "/responses/compact"},
 	{Name: "embeddings", Dialect: events.DialectOpenAI, Method: http.MethodPost, Path: "/v1/embeddings", Model: InBody, upstream: "/embeddings", kind: kindEmbeddings},
 	{Name: "images.generations", Dialect: events.DialectOpenAI, Method: http.MethodPost, Path: "/v1/images/generations", Model: InBody, Default: "dall-e-2", Streams: ByMember, upstream: "/images/generations", kind: kindImages},
 	{Name: "images.edits", Dialect: events.DialectOpenAI, Method: http.MethodPost, Path: "/v1/images/edits", Model: InForm, Default: "dall-e-2", Streams: ByMember, upstream: "/images/edits", kind: kindImages},

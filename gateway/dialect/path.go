@@ -53,7 +53,7 @@ func (o *Operation) URL(base Base, model string, head Head) (*url.URL, error) {
 	tail := o.upstream
 	switch {
 	case o.Tied:
-		tail += url.PathEscape(head.ID)
+		tail += url.PathEscape(head.ID) + o.suffix
 	case o.Dialect == events.DialectGemini:
 		if err := segment("model", model); err != nil {
 			return nil, err

@@ -211,7 +211,7 @@ func (r *Reader) fromJSON(q *Request) *Error {
 		q.Stream = true
 	}
 	q.Session = r.session()
-	if r.op.kind == kindResponse {
+	if strings.HasPrefix(r.op.upstream, "/responses") {
 		q.Tie = hint(r.json.String(inPrevious))
 	}
 	return nil

@@ -123,6 +123,7 @@ func (a *attempt) succeed(terminal string) {
 	a.recorded, a.succeeded = true, true
 	a.observeEnd(a.resp.StatusCode)
 	a.Succeeded(a.answer, terminal)
+	a.noteMade(a.look.Seen().ResponseID)
 	a.x.tries.class = events.ClassSuccess
 }
 

@@ -35,7 +35,7 @@ func (x *exchange) decode() bool {
 		return x.notARequest(err)
 	}
 	if !x.mayUse(x.req.Model) {
-		x.refuse(dialect.Refusal{Code: "model_not_allowed", Status: http.StatusForbidden, Message: "this client key may not use this model"})
+		x.turnAway(dialect.Refusal{Code: "model_not_allowed", Status: http.StatusForbidden, Message: "this client key may not use this model"})
 		return false
 	}
 	x.tieUp()
@@ -80,9 +80,7 @@ func (x *exchange) tieUp() {
 	if hint != "" {
 		x.session = events.DigestOf("waybill session", x.client.ID, hint)
 	}
-	if account := x.g.made.of(x.req.Tie); account != "" {
-		x.tie = x.g.rosterNumber(account)
-	}
+	x.tie = x.madeBy(x.req.Tie)
 }
 
 // readBody takes the body in, decoded, through the reader: all of it is here

@@ -110,7 +110,7 @@ func (x *exchange) admitClient() bool {
 		x.use = use
 		return true
 	}
-	x.refuse(dialect.Refusal{Code: code, Status: http.StatusTooManyRequests, RetryAfter: ceilSeconds(wait), Message: clientLimitText(code)})
+	x.turnAway(dialect.Refusal{Code: code, Status: http.StatusTooManyRequests, RetryAfter: ceilSeconds(wait), Message: clientLimitText(code)})
 	return false
 }
 

@@ -1,46 +1,71 @@
 package gateway
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/waybill/waybill/events"
+)
 
 // made remembers which account made a stored response: only that account can
 // continue, show or delete it (R14). It is bounded and lives as long as the
-// process; an id that it does not know is placed like any request.
+// process; what it has forgotten the ledger may still know.
 type made struct {
 	mu   sync.Mutex
-	by   map[string]string // response id -> account id
-	ring []string
+	by   map[events.Digest]uint32 // roster number
+	ring []events.Digest
 	next int
 }
 
 // keepMade bounds the memory of stored responses.
 const keepMade = 1 << 16
 
-func (m *made) note(id, account string) {
-	if id == "" {
-		return
-	}
+// thing names a stored response of a client.
+func thing(client, id string) events.Digest {
+	return events.DigestOf("waybill stored response", client, id)
+}
+
+func (m *made) note(t events.Digest, account uint32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.by == nil {
-		m.by = map[string]string{}
+		m.by = map[events.Digest]uint32{}
 	}
-	if _, known := m.by[id]; !known {
+	if _, known := m.by[t]; !known {
 		if len(m.ring) < keepMade {
-			m.ring = append(m.ring, id)
+			m.ring = append(m.ring, t)
 		} else {
 			delete(m.by, m.ring[m.next])
-			m.ring[m.next] = id
+			m.ring[m.next] = t
 			m.next = (m.next + 1) % keepMade
 		}
 	}
-	m.by[id] = account
+	m.by[t] = account
 }
 
-func (m *made) of(id string) (account string) {
-	if id == "" {
-		return ""
-	}
+func (m *made) of(t events.Digest) uint32 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.by[id]
+	return m.by[t]
+}
+
+// noteMade remembers what a successful attempt has stored.
+func (a *attempt) noteMade(id string) {
+	if id == "" || a.x.route.Tied {
+		return
+	}
+	t := thing(a.x.client.ID, id)
+	a.x.g.made.note(t, a.Account.No)
+	a.Made(t)
+}
+
+// madeBy is the account that made what the request names, 0 when unknown.
+func (x *exchange) madeBy(id string) uint32 {
+	if id == "" {
+		return 0
+	}
+	t := thing(x.client.ID, id)
+	if n := x.g.made.of(t); n != 0 {
+		return n
+	}
+	return x.g.engine.MadeBy(t)
 }

@@ -132,13 +132,3 @@ func (x *exchange) sendJSON(v any) {
 	n, _ := x.w.Write(b)
 	x.sent += int64(n)
 }
-
-// rosterNumber is an account's number, 0 when it is not enrolled.
-func (g *Gateway) rosterNumber(id string) (n uint32) {
-	g.engine.View(func(v routing.View, _ events.Position, _ events.Time) {
-		if a := v.Admission.Account(id); a != nil && !a.Retired {
-			n = a.No
-		}
-	})
-	return n
-}

@@ -1,9 +1,11 @@
 package gateway
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/dialect"
@@ -14,10 +16,36 @@ import (
 func (a *attempt) observeHead() {
 	h := a.resp.Header
 	a.answer.UpstreamID = upstreamID(h)
+	a.learnGroup()
 	a.answer.Reading = a.up.Provider.Reading(&provider.Answer{
 		Status: a.resp.StatusCode, Header: h, Model: a.Model, Dialect: a.x.speaks, At: a.x.g.engine.Now(),
 	})
 }
+
+// learnGroup notes the upstream organisation that an answer names: accounts of
+// one organisation share its limits (R21). It happens beside the request, once
+// per account and name.
+func (a *attempt) learnGroup() {
+	p := a.up.Provider
+	if p.Group == nil {
+		return
+	}
+	group := p.Group(a.resp.Header)
+	if group == "" || a.up.group.Swap(group) == group || strings.HasSuffix(a.Account.Settings.Group, group) {
+		return
+	}
+	g, id := a.x.g, a.Account.ID
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), learnLimit)
+		defer cancel()
+		if err := g.engine.Learn(ctx, id, group); err != nil {
+			g.log.Warn("a quota group could not be recorded", "account", id, "error", err)
+		}
+	}()
+}
+
+// learnLimit bounds the wait for the ledger beside a request.
+const learnLimit = 10 * time.Second
 
 // upstreamID is the provider's own request id.
 func upstreamID(h http.Header) string {

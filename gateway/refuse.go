@@ -20,7 +20,24 @@ func (x *exchange) refuse(r dialect.Refusal) {
 
 // badRequest refuses a request because of what it is.
 func (x *exchange) badRequest(err *dialect.Error) {
-	x.refuse(dialect.RefusalOf(x.speaks, err, x.idText))
+	x.turnAway(dialect.RefusalOf(x.speaks, err, x.idText))
+}
+
+// turnAway records and sends a refusal that needs no decision. The client is
+// told in any case: it is at fault, whatever becomes of the ledger.
+func (x *exchange) turnAway(r dialect.Refusal) {
+	ask := x.ask()
+	if ask.Model == "" {
+		ask.Model = x.vars["model"]
+	}
+	recorded, err := x.g.engine.TurnAway(ask, r.Code, uint32(r.Status), r.RetryAfter)
+	if err == nil {
+		err = recorded.Durable(x.r.Context())
+	}
+	if err != nil {
+		x.g.log.Warn("a refusal could not be recorded", "request", x.idText, "error", err)
+	}
+	x.refuse(r)
 }
 
 // ledgerDown: what cannot be recorded is not served.

@@ -23,6 +23,23 @@ type upstream struct {
 	ownBetas         []string    // of anthropic-beta
 	pool             pool        // but for the connect limit
 	dialled          atomic.Pointer[dialled]
+	group            learned // quota group that its answers name
+}
+
+// learned is a word that changes seldom.
+type learned struct{ word atomic.Pointer[string] }
+
+// Swap sets it and returns what it was.
+func (l *learned) Swap(word string) string {
+	was := l.word.Load()
+	if was != nil && *was == word {
+		return word
+	}
+	l.word.Store(&word)
+	if was == nil {
+		return ""
+	}
+	return *was
 }
 
 // dialled is the connection pool that the account last used.

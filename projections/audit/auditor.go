@@ -126,6 +126,9 @@ func stampOf(p events.Payload) *events.Stamp {
 	case *events.AttemptRouted:
 		return &p.Stamp
 	case *events.RequestRefused:
+		if p.Stamp.Rules == 0 {
+			return nil // turned away before any decision: there is nothing to derive
+		}
 		return &p.Stamp
 	}
 	return nil

@@ -84,20 +84,18 @@ func (b *Body) fill(plain io.Reader, l Limits, sink io.Writer, src *source) erro
 				return err
 			}
 		}
-		if err != nil && err != io.EOF {
+		end := errors.Is(err, io.EOF)
+		if err != nil && !end {
 			return src.reason(err)
 		}
-		if buf, err = b.room(buf, l, err == io.EOF); err != nil {
-			if err == io.EOF {
-				return nil
-			}
+		if buf, err = b.room(buf, l, end); err != nil || end {
 			return err
 		}
 	}
 }
 
 // room makes room for more, in memory or by moving what there is to the file.
-// It returns io.EOF when the body is whole.
+// At the end it settles where the body is.
 func (b *Body) room(buf []byte, l Limits, end bool) ([]byte, error) {
 	if b.file != nil || int64(len(buf)) > l.Memory || l.Expect > l.Memory {
 		if err := b.spool(buf, l.Dir); err != nil {
@@ -106,15 +104,12 @@ func (b *Body) room(buf []byte, l Limits, end bool) ([]byte, error) {
 		if buf = buf[:0]; cap(buf) > 2*maxFirstRead {
 			buf = make([]byte, 0, maxFirstRead) // from here on memory only passes bytes on
 		}
-		if end {
-			return nil, io.EOF
-		}
 		return buf, nil
 	}
 	switch {
 	case end:
 		b.mem = buf
-		return nil, io.EOF
+		return nil, nil
 	case len(buf) < cap(buf):
 		return buf, nil
 	}

@@ -244,7 +244,7 @@ func (w watcher) Write(p []byte) (int, error) {
 
 func TestTheSinkEndsTheReading(t *testing.T) {
 	stop := errors.New("not JSON")
-	if _, err := Read(zeros{}, "", limits(t), failing{stop}); err != stop {
+	if _, err := Read(zeros{}, "", limits(t), failing{stop}); !errors.Is(err, stop) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -335,16 +335,16 @@ func TestATeeTellsACutStreamFromAWholeOne(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, _ = tee.Write(p[:len(p)-cut])
-			if err := tee.Close(); err != want {
+			if err := tee.Close(); !errors.Is(err, want) {
 				t.Errorf("%s cut by %d: %v, want %v", coding, cut, err, want)
 			}
 		}
 	}
-	if _, err := NewTee("x-foo", nil); err != ErrCoding {
+	if _, err := NewTee("x-foo", nil); !errors.Is(err, ErrCoding) {
 		t.Errorf("unknown coding: %v", err)
 	}
 	tee, _ := NewTee("gzip", func([]byte) { t.Error("garbage was decoded") })
-	if _, err := tee.Write([]byte("not gzip at all")); err != ErrCorrupt {
+	if _, err := tee.Write([]byte("not gzip at all")); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("garbage: %v", err)
 	}
 	if _, err := tee.Write([]byte("more")); err != nil {

@@ -74,7 +74,7 @@ type lazy struct {
 func (l *lazy) Read(p []byte) (int, error) {
 	if l.in == nil {
 		in, err := l.open(l.r)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF // no bytes are no compressed body
 		}
 		if err != nil {
@@ -185,7 +185,7 @@ func (s *source) reason(err error) error {
 	switch {
 	case errors.Is(err, ErrTooLarge):
 		return ErrTooLarge
-	case s.err != nil && s.err != io.EOF:
+	case s.err != nil && !errors.Is(s.err, io.EOF):
 		return s.err
 	case s.coded:
 		return ErrCorrupt

@@ -26,7 +26,7 @@ func newChat() (c struct {
 }) {
 	var b builder
 	f := &c.fields
-	f.err = b.whole(root, "error", keepError)
+	f.err = b.failure()
 	choices := b.add(root, "choices")
 	choice := b.add(choices, jsonscan.Each)
 	f.finish = b.keep(choice, "finish_reason", keepWord)

@@ -27,7 +27,7 @@ func newContent() (c struct {
 }) {
 	var b builder
 	f := &c.fields
-	f.err = b.whole(root, "error", keepError)
+	f.err = b.failure()
 	f.candidates = b.add(root, "candidates")
 	candidate := b.add(f.candidates, jsonscan.Each)
 	f.finish = b.keep(candidate, "finishReason", keepWord)

@@ -32,7 +32,7 @@ func newMessages() (m struct {
 }) {
 	var b builder
 	f := &m.fields
-	f.err = b.whole(root, "error", keepError)
+	f.err = b.failure()
 	f.kind = b.keep(root, "type", keepWord)
 	f.usage = b.usage(root, "usage", anthropicCounts[:])
 	f.start = b.usage(b.add(root, "message"), "usage", anthropicCounts[:])

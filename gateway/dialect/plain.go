@@ -81,9 +81,10 @@ func (p *plain) early() {
 	p.seen.Meaningful = true
 }
 
-// End gives the verdict on the whole.
-func (p *plain) End(err error) {
-	p.settle(err)
+// End gives the verdict on the whole. An object that is complete is an answer,
+// however its body ended.
+func (p *plain) End(error) {
+	p.settle()
 	for i := range p.facts.usage {
 		p.tokens.take(&p.json, &p.facts.usage[i])
 	}
@@ -93,7 +94,7 @@ func (p *plain) End(err error) {
 	}
 }
 
-func (p *plain) settle(err error) {
+func (p *plain) settle() {
 	if p.seen.Malformed != "" {
 		return
 	}

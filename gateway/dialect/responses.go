@@ -13,12 +13,11 @@ import (
 var typed = newTyped()
 
 type typedFields struct {
-	err, kind, sequence, id        int
-	status, reason, outputs        int
-	item                           int
-	content                        []int // with content these make any event an answer
-	usage, rootUsage               usageFields
-	delta, text, partialImage, b64 int
+	err, kind, sequence, id int
+	status, reason, outputs int
+	item                    int
+	content                 []int // with content these make any event an answer
+	usage, rootUsage        usageFields
 }
 
 var (
@@ -32,7 +31,7 @@ func newTyped() (t struct {
 }) {
 	var b builder
 	f := &t.fields
-	f.err = b.whole(root, "error", keepError)
+	f.err = b.failure()
 	f.kind = b.keep(root, "type", keepWord)
 	f.sequence = b.keep(root, "sequence_number", keepNumber)
 	response := b.add(root, "response")

@@ -19,8 +19,9 @@ func (b *builder) keep(parent int, name string, n int) int {
 	return len(b.fields) - 1
 }
 
-func (b *builder) whole(parent int, name string, n int) int {
-	i := b.keep(parent, name, n)
+// failure is the field of a top-level error, kept whole.
+func (b *builder) failure() int {
+	i := b.keep(root, "error", keepError)
 	b.fields[i].Whole = true
 	return i
 }

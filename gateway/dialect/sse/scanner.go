@@ -19,7 +19,6 @@ type Scanner struct {
 	cr       bool // the last byte was a CR: a LF belongs to it
 	bare     bool // the last line ended in a CR alone
 	long     long
-	lineAt   int64 // where the line at hand began
 	total    int64
 	safe     int64
 }

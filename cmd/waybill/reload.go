@@ -110,7 +110,16 @@ func (s *service) reload(ctx context.Context) {
 	if next.Digest() == s.config.Digest() && sameSecrets(next, s.config) {
 		return
 	}
-	creds := credentialsOf(next)
+	creds, err := s.credentialsOf(ctx, next, s.credentials)
+	if err != nil {
+		s.log.Error("configuration not changed", "error", err)
+		return
+	}
+	polled, err := quotaTargets(next, creds)
+	if err != nil {
+		s.log.Error("configuration not changed", "error", err)
+		return
+	}
 	target := gatewayConfig(next, creds)
 	both := target
 	for _, a := range gatewayConfig(s.config, s.credentials).Accounts {
@@ -129,6 +138,8 @@ func (s *service) reload(ctx context.Context) {
 		s.log.Error("configuration not changed", "error", err)
 		return
 	}
+	s.renewCredentials(s.credentials, creds)
+	s.poller.Adopt(polled)
 	s.config, s.credentials = next, creds
 	s.log.Info("configuration changed", "file", next.Path, "accounts", len(next.Accounts), "models", len(next.Models),
 		"clients", len(next.Clients), "events", n)

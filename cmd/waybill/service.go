@@ -15,6 +15,7 @@ import (
 	"github.com/waybill/waybill/gateway/admin"
 	"github.com/waybill/waybill/gateway/config"
 	"github.com/waybill/waybill/gateway/engine"
+	"github.com/waybill/waybill/gateway/quota"
 	"github.com/waybill/waybill/gateway/sandbox"
 	"github.com/waybill/waybill/ledger"
 )
@@ -38,13 +39,15 @@ type service struct {
 	ledger      *ledger.Log
 	engine      *engine.Engine
 	gateway     *gateway.Gateway
+	poller      *quota.Poller
 	metrics     *metrics
 	api         *admin.API
 	changes     *changes
 	stopping    atomic.Bool
 	data, admin *listener
 	background  sync.WaitGroup
-	end         context.CancelFunc // of the background
+	life        context.Context    // of the background
+	end         context.CancelFunc // ends it
 	failed      chan error         // a listener that ended by itself
 }
 
@@ -53,26 +56,39 @@ type service struct {
 func (s *service) start(ctx context.Context) error {
 	s.failed = make(chan error, 2)
 	for _, step := range []func(context.Context) error{
-		s.expectChanges, s.startSandbox, s.loadConfig, s.openLedger, s.bind, s.openEngine, s.openGateway, s.serveAdmin, s.serveData,
+		s.expectChanges, s.startSandbox, s.loadConfig, s.openLedger, s.bind, s.openEngine, s.openPoller, s.openGateway, s.serveAdmin, s.serveData,
 	} {
 		if err := step(ctx); err != nil {
 			return err
 		}
 	}
-	background, end := context.WithCancel(context.WithoutCancel(ctx))
-	s.end = end
-	s.background.Go(func() { s.followChanges(background) })
+	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
+	s.renewCredentials(nil, s.credentials)
+	s.background.Go(func() { s.poller.Run(s.life) })
+	s.background.Go(func() { s.followChanges(s.life) })
 	if s.upstream != nil {
-		s.background.Go(func() { s.playSandbox(background) })
+		s.background.Go(func() { s.playSandbox(s.life) })
 	}
 	return nil
 }
 
-func (s *service) loadConfig(context.Context) (err error) {
+func (s *service) loadConfig(ctx context.Context) (err error) {
 	if s.config, err = s.source.load(); err != nil {
 		return err
 	}
-	s.credentials = credentialsOf(s.config)
+	if s.credentials, err = s.credentialsOf(ctx, s.config, nil); err != nil {
+		return usageError(err)
+	}
+	return nil
+}
+
+func (s *service) openPoller(context.Context) error {
+	targets, err := quotaTargets(s.config, s.credentials)
+	if err != nil {
+		return usageError(err)
+	}
+	s.poller = s.newPoller()
+	s.poller.Adopt(targets)
 	return nil
 }
 

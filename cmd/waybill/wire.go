@@ -3,31 +3,9 @@ package main
 import (
 	"net/http"
 
-	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway"
 	"github.com/waybill/waybill/gateway/config"
-	"github.com/waybill/waybill/gateway/provider"
 )
-
-// credentials are those of a configuration, by account.
-type credentials map[string]gateway.Credential
-
-// credentialsOf makes each account's credential. One that has not changed is
-// kept: what it knows outlives a reload.
-func credentialsOf(c *config.Config) credentials {
-	out := make(credentials, len(c.Accounts))
-	for i := range c.Accounts {
-		a := &c.Accounts[i]
-		secret := a.APIKey.Reveal()
-		out[a.ID] = gateway.Key{Secret: secret, Epoch: provider.Epoch(a.ID, secret)}
-	}
-	return out
-}
-
-func (cs credentials) epoch(a *config.Account) events.Epoch {
-	_, epoch := cs[a.ID].Token()
-	return epoch
-}
 
 // gatewayConfig is what the data plane needs of a configuration.
 func gatewayConfig(c *config.Config, cs credentials) gateway.Config {
@@ -35,7 +13,7 @@ func gatewayConfig(c *config.Config, cs credentials) gateway.Config {
 	for i := range c.Accounts {
 		a := &c.Accounts[i]
 		g.Accounts = append(g.Accounts, gateway.Account{
-			ID: a.ID, Provider: c.ProviderOf(a), BaseURL: a.BaseURL, Headers: revealed(a.Headers), Credential: cs[a.ID],
+			ID: a.ID, Provider: c.ProviderOf(a), BaseURL: a.BaseURL, Headers: revealed(a.Headers), Credential: cs[a.ID].Credential,
 		})
 	}
 	for i := range c.Clients {

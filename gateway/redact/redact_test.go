@@ -97,6 +97,9 @@ func FuzzText(f *testing.F) {
 	f.Add("Bearer sk-abc?key=abc", "SECRET-UP")
 	f.Add("{\"api_key\":\"", "12345")
 	f.Fuzz(func(t *testing.T, text, secret string) {
+		if len(text)+len(secret) > 4<<10 { // patterns are slow, not wrong, on more
+			return
+		}
 		out := Text(text+secret, secret)
 		if len(secret) >= shortest && !strings.Contains(Mark, secret) && strings.Contains(out, secret) && !strings.Contains(secret, "redacted") {
 			t.Errorf("%q survives in %q", secret, out)

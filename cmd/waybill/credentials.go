@@ -43,7 +43,11 @@ func (s *service) credentialsOf(ctx context.Context, c *config.Config, before cr
 			out[a.ID] = old
 			continue
 		}
-		made, err := s.credentialOf(ctx, a)
+		made, err := credentialOf(ctx, a, credential.Options{
+			Account: a.ID, Now: time.Now,
+			Changed: func(epoch events.Epoch) { s.credentialChanged(a.ID, epoch) },
+			Failed:  func(err error) { s.log.Warn("a credential was not renewed", "account", a.ID, "error", err) },
+		})
 		if err != nil {
 			return nil, fmt.Errorf("account %q: %w", a.ID, err)
 		}
@@ -55,12 +59,7 @@ func (s *service) credentialsOf(ctx context.Context, c *config.Config, before cr
 
 // credentialOf makes one. A file must be there; a command that fails is tried
 // again when the provider refuses the account for want of a credential.
-func (s *service) credentialOf(ctx context.Context, a *config.Account) (*heldCredential, error) {
-	o := credential.Options{
-		Account: a.ID, Now: time.Now,
-		Changed: func(epoch events.Epoch) { s.credentialChanged(a.ID, epoch) },
-		Failed:  func(err error) { s.log.Warn("a credential was not renewed", "account", a.ID, "error", err) },
-	}
+func credentialOf(ctx context.Context, a *config.Account, o credential.Options) (*heldCredential, error) {
 	switch {
 	case a.APIKeyFile != "":
 		f, err := credential.NewFile(a.APIKeyFile, o)

@@ -21,10 +21,12 @@ const doctorTime = 5 * time.Second
 
 // doctorCommand looks at everything that a gateway needs and says what to do
 // about what is missing. It spends no request of any account.
-type doctorCommand struct{}
+type doctorCommand struct{ account string }
 
-func (*doctorCommand) cobra() *cobra.Command {
-	return &cobra.Command{Use: "doctor", Short: "Look at configuration, ledger, gateway and the way to each upstream", Args: cobra.NoArgs}
+func (c *doctorCommand) cobra() *cobra.Command {
+	cmd := &cobra.Command{Use: "doctor", Short: "Look at configuration, ledger, gateway and the way to each upstream", Args: cobra.NoArgs}
+	cmd.Flags().StringVar(&c.account, "account", "", "ask this account's usage endpoint once and show what it was read as")
+	return cmd
 }
 
 // symptom is one thing that was looked at.
@@ -35,8 +37,11 @@ type symptom struct {
 }
 
 // Run implements command.
-func (*doctorCommand) Run(ctx context.Context, s *std, _ []string) error {
+func (d *doctorCommand) Run(ctx context.Context, s *std, _ []string) error {
 	var found []symptom
+	if d.account != "" {
+		return doctorQuota(ctx, s, d.account)
+	}
 	c, err := doctorConfig(s, &found)
 	if err == nil {
 		found = append(found, doctorLedger(ctx, c.Env), doctorGateway(ctx, c.Env))

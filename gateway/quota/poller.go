@@ -210,7 +210,7 @@ func (p *Poller) tell(ctx context.Context, r *run, got *Fetched, before int) {
 	}
 	if got.Fault != "" && before == 0 {
 		p.o.Logger.Warn("quota cannot be fetched", "account", r.target.Account, "source", r.target.Source.Name,
-			"endpoint", r.target.Source.origin(), "status", got.Status, "error", got.Fault)
+			"endpoint", r.target.Source.Origin(), "status", got.Status, "error", got.Fault)
 	}
 }
 

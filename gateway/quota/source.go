@@ -67,8 +67,8 @@ func first(list ...time.Duration) time.Duration {
 	return 0
 }
 
-// origin is scheme and host, for people.
-func (s *Source) origin() string {
+// Origin is scheme and host, for people.
+func (s *Source) Origin() string {
 	u, err := url.Parse(s.URL)
 	if err != nil {
 		return "?"

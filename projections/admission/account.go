@@ -9,20 +9,21 @@ import (
 
 // account is a row of the roster with the owners whose evidence covers it.
 type account struct {
+	// What a remembered verdict needs stands together.
+	gen      uint64 // changes with settings, epoch and own evidence
+	endpoint *owner // nil when the settings name no host
+	group    *owner // nil when it shares its limits with none
+	gate     gate   // of the model asked for first
+
 	Account
 	families []events.Family // settings' families in lower case
-	endpoint *owner          // nil when the settings name no host
-	group    *owner          // nil when it shares its limits with none
 	shelves  []*shelf        // evidence by credential, the current one first
 	desk     owner           // operator actions, whatever the credential
 	changed  events.Time     // newest enrolment or change of settings: a reload (R12)
 	retired  events.Ref
-	gen      uint64 // changes with settings and epoch
-
-	known map[string]*model
-	gates [8]gate
-	next  uint8 // gate to be replaced next
-	last  uint8 // gate that was asked last
+	known    map[string]*model
+	gates    []gate // of other models
+	next     uint8  // gate to be replaced next
 }
 
 // shelf is an account's own evidence under one credential: another credential
@@ -82,7 +83,7 @@ func (a *account) shelfOf(e events.Epoch) *shelf {
 	if len(a.shelves) >= maxShelves {
 		a.shelves = a.shelves[:maxShelves-1]
 	}
-	s := &shelf{owner: newOwner(events.ScopeAccount), epoch: e}
+	s := &shelf{owner: newOwner(events.ScopeAccount, &a.gen), epoch: e}
 	a.shelves = append(a.shelves, s)
 	return s
 }
@@ -100,12 +101,12 @@ func (a *account) current(e events.Epoch) {
 
 // generation is over everything that covers the account.
 func (a *account) generation() uint64 {
-	g := a.gen + a.shelves[0].gen + a.desk.gen
+	g := a.gen
 	if a.endpoint != nil {
-		g += a.endpoint.gen
+		g += *a.endpoint.gen
 	}
 	if a.group != nil {
-		g += a.group.gen
+		g += *a.group.gen
 	}
 	return g
 }

@@ -48,18 +48,18 @@ type Verdict struct {
 	Admitted bool
 	Trial    bool
 	Reason   events.Reason
-	Axis     events.Axis  // of the strongest standing evidence
-	Scope    events.Scope // of the same
+	Axis     events.Axis // of the strongest standing evidence
 	State    State
+	Soft     bool         // blocked only by claims or by health: the last path may try it (R16)
+	OnClaims bool         // blocked only by claims (when_exhausted: refuse refuses these)
+	Durable  bool         // a trial of these cells must be claimed through the ledger (R4)
+	Evidence events.Ref   // deciding event
+	Scope    events.Scope // of the strongest standing evidence
 	Since    events.Time
 	Until    events.Time // provider's own reset: maximum over the blocking cells; 0 unknown
 	TrialAt  events.Time // ours: maximum over the blocking cells; 0 never by time
 	SlotEnd  events.Time // a taken or resting slot ends here at the latest
-	Evidence events.Ref  // deciding event
 	Step     uint32      // highest step standing in the blocking cells
-	Soft     bool        // blocked only by claims or by health: the last path may try it (R16)
-	OnClaims bool        // blocked only by claims (when_exhausted: refuse refuses these)
-	Durable  bool        // a trial of these cells must be claimed through the ledger (R4)
 	// Valid is the first instant at which this verdict may change without a
 	// new event; 0 when time alone never changes it.
 	Valid events.Time

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -14,13 +15,17 @@ type gate struct {
 	model   string
 	gen     uint64
 	policy  *events.Policy
-	at      events.Time
+	from    events.Time
+	before  events.Time
 	verdict Verdict
 }
 
 func (g *gate) good(gen uint64, policy *events.Policy, now events.Time) bool {
-	return g.gen == gen && g.policy == policy && now >= g.at && (g.verdict.Valid == 0 || now < g.verdict.Valid)
+	return g.gen == gen && g.policy == policy && now >= g.from && now < g.before
 }
+
+// maxGates bounds the models remembered per account beside the first one.
+const maxGates = 7
 
 // Admit judges a path at an instant. It changes nothing that a later answer
 // depends on (I13). The policy must not be changed in place.
@@ -35,27 +40,39 @@ func Judge(v *View, p Path, policy *events.Policy, now events.Time) *Verdict {
 	if a == nil {
 		return &Verdict{Reason: events.ReasonDrained, State: Disabled}
 	}
-	gen := a.generation()
-	for i := range a.gates {
-		g := &a.gates[(int(a.last)+i)%len(a.gates)]
-		if g.policy == nil || g.model != p.Model {
-			continue
-		}
-		if !g.good(gen, policy, now) {
-			g.fill(v, a, gen, policy, now)
-		}
-		a.last = uint8((int(a.last) + i) % len(a.gates))
-		return &g.verdict
+	g, gen := &a.gate, a.generation()
+	if g.model != p.Model || g.policy == nil {
+		g = a.otherGate(p.Model)
 	}
-	a.last, a.next = a.next, uint8((int(a.next)+1)%len(a.gates))
-	g := &a.gates[a.last]
-	g.model = p.Model
-	g.fill(v, a, gen, policy, now)
+	if !g.good(gen, policy, now) {
+		g.fill(v, a, gen, policy, now)
+	}
 	return &g.verdict
 }
 
+// otherGate is the memo of a model that is not the first one asked for.
+func (a *account) otherGate(model string) *gate {
+	if a.gate.policy == nil {
+		a.gate.model = strings.Clone(model)
+		return &a.gate
+	}
+	for i := range a.gates {
+		if a.gates[i].model == model {
+			return &a.gates[i]
+		}
+	}
+	if len(a.gates) < maxGates {
+		a.gates = append(a.gates, gate{model: strings.Clone(model)})
+		return &a.gates[len(a.gates)-1]
+	}
+	g := &a.gates[a.next%maxGates]
+	a.next++
+	*g = gate{model: strings.Clone(model)}
+	return g
+}
+
 func (g *gate) fill(v *View, a *account, gen uint64, policy *events.Policy, now events.Time) {
-	g.gen, g.policy, g.at = gen, policy, now
+	g.gen, g.policy, g.from, g.before = gen, policy, now, endOfTime
 	if a.Retired {
 		g.verdict = a.gone()
 		return
@@ -63,7 +80,12 @@ func (g *gate) fill(v *View, a *account, gen uint64, policy *events.Policy, now 
 	v.judge.begin(v, a, g.model, policy, now)
 	v.judge.run()
 	g.verdict = v.judge.verdict()
+	if g.verdict.Valid != 0 {
+		g.before = g.verdict.Valid
+	}
 }
+
+const endOfTime = events.Time(1<<63 - 1)
 
 // gone is the verdict of an account that the configuration no longer has.
 func (a *account) gone() Verdict {

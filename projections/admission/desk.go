@@ -69,7 +69,7 @@ func (f *fold) operator(p *events.OperatorAction, action deskAction) {
 	case deskUndrained:
 		pl.desk.undrained.put(n)
 	}
-	o.gen++
+	*o.gen++
 }
 
 func (f *fold) deskTarget(scope events.Scope) (*owner, key) {
@@ -106,5 +106,5 @@ func (f *fold) release(o *owner, k key) {
 		return
 	}
 	pl.released = max(pl.released, f.e.ObservedAt)
-	o.gen++
+	*o.gen++
 }

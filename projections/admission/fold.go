@@ -38,7 +38,7 @@ func (f *fold) write(o *owner) *layer {
 // leave no trace.
 func (f *fold) shelf(a *account, e events.Epoch) *shelf {
 	if f.pending && !a.has(e) {
-		return &shelf{owner: newOwner(events.ScopeAccount), epoch: e}
+		return &shelf{owner: newOwner(events.ScopeAccount, &a.gen), epoch: e}
 	}
 	return a.shelf(e)
 }

@@ -20,7 +20,7 @@ func (f *fold) succeeded(p *events.AttemptSucceeded) {
 			return
 		}
 		if pl.hot() || l.tape.outs() {
-			o.gen++
+			*o.gen++
 		}
 		pl.beat(contrary)
 		pl.succeed(s)
@@ -148,7 +148,7 @@ func (f *fold) fact(p *events.Failure, row classRow, at events.Time) *place {
 	if (n.kind == quota || n.kind == payment) && pl.disarm.before(&n.witness) {
 		pl.disarm = n.witness
 	}
-	o.gen++
+	*o.gen++
 	return pl
 }
 
@@ -159,7 +159,7 @@ func (f *fold) contrary(at events.Time) {
 	f.exercised(func(o *owner, k key) {
 		if pl := f.write(o).change(f.a, k); pl != nil {
 			if pl.failing() {
-				o.gen++
+				*o.gen++
 			}
 			pl.beat(b)
 		}
@@ -177,7 +177,7 @@ func (f *fold) failure(p *events.Failure, at events.Time) *place {
 	if e := f.a.endpoint; e != nil && o != e && p.Answer.Status != 0 {
 		if pl := f.write(e).change(f.a, e.wide()); pl != nil {
 			if pl.failing() {
-				e.gen++
+				*e.gen++
 			}
 			pl.beat(beat{witness: f.witness(at)})
 		}
@@ -200,7 +200,7 @@ func (f *fold) fail(o *owner, k key, b beat) *place {
 	}
 	pl.beat(b)
 	pl.settle()
-	o.gen++
+	*o.gen++
 	var complete *place
 	pl.failures(f.v.doc.Policy.HealthThreshold, func(x *beat) {
 		if x.same(&b.witness) {

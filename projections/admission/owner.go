@@ -29,10 +29,13 @@ type owner struct {
 	kind events.ScopeKind // of evidence about all of it
 	base *layer           // committed
 	over *layer           // with own pending events; nil when there are none
-	gen  uint64           // changes whenever a verdict or a room may have changed
+	gen  *uint64          // changes whenever a verdict or a room may have changed
 }
 
-func newOwner(kind events.ScopeKind) owner { return owner{kind: kind, base: newLayer()} }
+// newOwner counts in gen: an account's owners all count in its own.
+func newOwner(kind events.ScopeKind, gen *uint64) owner {
+	return owner{kind: kind, base: newLayer(), gen: gen}
+}
 
 func (o *owner) wide() key { return key{kind: o.kind} }
 

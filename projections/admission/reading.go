@@ -90,7 +90,7 @@ func (f *fold) window(w *events.Window, source string, at events.Time, inBand bo
 	if l.record().read(claim{key: k, axis: events.AxisWindow, name: w.Name, at: at, ref: f.ref, out: k.kind != events.ScopeNone && exhausted(w, at),
 		inBand: inBand, source: source, window: *w}, l.ended) {
 		f.refreeze(l, at)
-		o.gen++
+		*o.gen++
 	}
 }
 
@@ -106,7 +106,7 @@ func (f *fold) credit(o *owner, c *events.Credit, source string, at events.Time,
 	if l.record().read(claim{key: o.wide(), axis: events.AxisCredit, name: "credit", at: at, ref: f.ref,
 		out:    c.Reached == events.Yes && ahead(c.ResetsAt, at) && (len(c.Models) == 0 || slices.ContainsFunc(c.Models, parks)),
 		inBand: inBand, source: source, credit: &kept}, l.ended) {
-		o.gen++
+		*o.gen++
 	}
 }
 
@@ -131,7 +131,7 @@ func (f *fold) money(o *owner, r *events.Reading, at events.Time) {
 	l := f.write(o)
 	if l.record().note(n) {
 		f.refreeze(l, at)
-		o.gen++
+		*o.gen++
 	}
 }
 

@@ -108,7 +108,7 @@ func (f *fold) solve(m *mystery) {
 		}
 		if pl := at.write(o).change(at.a, k); pl != nil {
 			pl.unbeat(&s.beat.witness)
-			o.gen++
+			*o.gen++
 		}
 	}
 }

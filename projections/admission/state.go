@@ -46,7 +46,8 @@ func (v *View) state(c *canon.Coder) {
 	owners(c, v.groups, events.ScopeGroup)
 	canon.Slice(c, &v.accounts, func(c *canon.Coder, p **account) {
 		if c.Reading() {
-			*p = &account{desk: newOwner(events.ScopeAccount)}
+			*p = &account{}
+			(*p).desk = newOwner(events.ScopeAccount, &(*p).gen)
 		}
 		(*p).state(c)
 		if c.Reading() {
@@ -112,14 +113,14 @@ func (a *account) state(c *canon.Coder) {
 	a.desk.base.state(c)
 	canon.Slice(c, &a.shelves, func(c *canon.Coder, s **shelf) {
 		if c.Reading() {
-			*s = &shelf{owner: newOwner(events.ScopeAccount)}
+			*s = &shelf{owner: newOwner(events.ScopeAccount, &a.gen)}
 		}
 		canon.Uint(c, &(*s).epoch)
 		(*s).base.state(c)
 	})
 	if c.Reading() && len(a.shelves) == 0 {
 		c.Fail()
-		a.shelves = []*shelf{{owner: newOwner(events.ScopeAccount)}}
+		a.shelves = []*shelf{{owner: newOwner(events.ScopeAccount, &a.gen)}}
 	}
 }
 

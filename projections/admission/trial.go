@@ -116,7 +116,7 @@ func (f *fold) take(c *events.Cell, t *events.Trial) {
 		}
 		l.take(p, slot{axis: c.Axis, request: f.e.Request, attempt: f.e.Attempt, ref: f.ref, step: t.Step, lease: t.Lease,
 			knowledge: knowledge{writer: f.e.Writer, knew: f.e.Position, own: f.e.WriterSeq}}, f.e.ObservedAt)
-		o.gen++
+		*o.gen++
 	})
 }
 
@@ -193,7 +193,7 @@ func (f *fold) passed(p *events.TrialPassed) {
 				}
 			}
 			pl.pass(pass{axis: c.Axis, success: s})
-			o.gen++
+			*o.gen++
 		})
 	}
 }
@@ -254,7 +254,7 @@ func (f *fold) endSlots(o *owner, at events.Time, how func(*place, *slot) (mine,
 			}
 			p := l.change(f.a, l.places[i].key)
 			l.end(&p.slots[j], at, rests)
-			o.gen++
+			*o.gen++
 		}
 	}
 }

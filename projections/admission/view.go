@@ -80,7 +80,7 @@ func (v *View) fold(e *events.Event, pending bool) {
 func (v *View) DropPending() {
 	for i, o := range v.touched {
 		o.over = nil
-		o.gen++
+		*o.gen++
 		v.touched[i] = nil
 	}
 	v.touched = v.touched[:0]
@@ -90,8 +90,9 @@ func (v *View) DropPending() {
 func (v *View) enrol(e *events.Event, s *events.Settings) {
 	a := v.byID[e.Account]
 	if a == nil {
-		a = &account{Account: Account{No: uint32(len(v.roster) + 1), ID: e.Account}, desk: newOwner(events.ScopeAccount)}
-		a.shelves = []*shelf{{owner: newOwner(events.ScopeAccount), epoch: e.Epoch}}
+		a = &account{Account: Account{No: uint32(len(v.roster) + 1), ID: e.Account}}
+		a.desk = newOwner(events.ScopeAccount, &a.gen)
+		a.shelves = []*shelf{{owner: newOwner(events.ScopeAccount, &a.gen), epoch: e.Epoch}}
 		v.accounts = append(v.accounts, a)
 		v.roster = append(v.roster, nil)
 		v.byID[e.Account] = a
@@ -126,7 +127,7 @@ func sharedOwner(all map[string]*owner, name string, kind events.ScopeKind) *own
 		return nil
 	}
 	if all[name] == nil {
-		o := newOwner(kind)
+		o := newOwner(kind, new(uint64))
 		all[name] = &o
 	}
 	return all[name]

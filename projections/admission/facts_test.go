@@ -1,0 +1,487 @@
+package admission
+
+import (
+	"testing"
+	"time"
+
+	"github.com/waybill/waybill/events"
+)
+
+func hit(account, model string, at time.Duration) call {
+	return call{account: account, model: model, from: after(at - 100*time.Millisecond), to: after(at)}
+}
+
+func stepped(c call, step uint32) call { c.step = step; return c }
+
+func TestR7_RateLimits(t *testing.T) {
+	week := after(7 * day)
+	for _, r := range []struct {
+		name         string
+		setup        func(w *world)
+		reason       events.Reason
+		scope        string
+		until, trial time.Duration
+	}{
+		{"O29_a_bare_429_is_a_burst_of_the_model", func(w *world) { w.fail(hit("a", "m", 0), of(events.ClassRateLimited)) },
+			events.ReasonRateLimited, "model:m", 5 * time.Second, 5 * time.Second},
+		{"a burst's wait doubles per step", func(w *world) { w.fail(stepped(hit("a", "m", 0), 4), of(events.ClassRateLimited)) },
+			events.ReasonRateLimited, "model:m", 40 * time.Second, 40 * time.Second},
+		{"a burst's wait is capped", func(w *world) { w.fail(stepped(hit("a", "m", 0), 31), of(events.ClassRateLimited)) },
+			events.ReasonRateLimited, "model:m", 30 * time.Minute, 30 * time.Minute},
+		{"a burst's hint is obeyed", func(w *world) { w.fail(hit("a", "m", 0), stated(events.ClassRateLimited, after(20*time.Second))) },
+			events.ReasonRateLimited, "model:m", 20 * time.Second, 20 * time.Second},
+		{"B052_a_hint_in_the_past_is_one_second", func(w *world) { w.fail(hit("a", "m", 0), stated(events.ClassRateLimited, after(-time.Hour))) },
+			events.ReasonRateLimited, "model:m", time.Second, time.Second},
+		{"B053_a_huge_hint_is_the_ceiling", func(w *world) { w.fail(hit("a", "m", 0), stated(events.ClassRateLimited, after(400*day))) },
+			events.ReasonRateLimited, "model:m", 400 * day, 30 * time.Minute},
+		{"O55_a_weekly_wall_has_two_instants", func(w *world) { w.fail(hit("a", "m", 0), stated(events.ClassWindowExhausted, week)) },
+			events.ReasonWindowExhausted, "account", 7 * day, 5 * time.Minute},
+		{"B002_a_predicted_reset_is_tested_at_the_park", func(w *world) {
+			w.fail(hit("a", "m", 0), stated(events.ClassWindowExhausted, after(561600*time.Second)))
+		}, events.ReasonWindowExhausted, "account", 561600 * time.Second, 5 * time.Minute},
+		{"an early reset is tested then", func(w *world) { w.fail(hit("a", "m", 0), stated(events.ClassWindowExhausted, after(time.Minute))) },
+			events.ReasonWindowExhausted, "account", time.Minute, time.Minute},
+		{"O61_a_quota_429_without_a_reset_is_tested_after_5_min", func(w *world) { w.fail(hit("a", "m", 0), of(events.ClassWindowExhausted)) },
+			events.ReasonWindowExhausted, "account", 5 * time.Minute, 5 * time.Minute},
+		{"its step doubles the wait up to the cap", func(w *world) { w.fail(stepped(hit("a", "m", 0), 3), of(events.ClassWindowExhausted)) },
+			events.ReasonWindowExhausted, "account", 20 * time.Minute, 20 * time.Minute},
+		{"step 9 is the cap", func(w *world) { w.fail(stepped(hit("a", "m", 0), 9), of(events.ClassWindowExhausted)) },
+			events.ReasonWindowExhausted, "account", 30 * time.Minute, 30 * time.Minute},
+		{"without a reset it has the latest that readings show", func(w *world) {
+			w.reading("a", after(-time.Minute), spent("5h", after(3*time.Hour)), spent("7d", week), roomy("30d", 5, after(20*day)))
+			w.fail(hit("a", "m", 0), of(events.ClassWindowExhausted))
+		}, events.ReasonWindowExhausted, "account", 7 * day, 5 * time.Minute},
+		{"a guessed reset is not a stated one", func(w *world) {
+			f := stated(events.ClassWindowExhausted, after(time.Minute))
+			f.Hint.Guessed = true
+			w.fail(hit("a", "m", 0), f)
+		}, events.ReasonWindowExhausted, "account", 5 * time.Minute, 5 * time.Minute},
+	} {
+		t.Run(r.name, func(t *testing.T) {
+			w := newWorld(t, "a")
+			r.setup(w)
+			d := w.admit("a", "m", after(time.Millisecond))
+			if d.Reason != r.reason || d.Scope.String() != r.scope || d.Until != after(r.until) || d.TrialAt != after(r.trial) {
+				t.Fatalf("%s", show(d))
+			}
+		})
+	}
+}
+
+func TestR7_ABurstTouchesNeitherQuotaNorOverride(t *testing.T) {
+	w := newWorld(t, "a")
+	w.ok(served("a", "m", 0, time.Second))
+	w.reading("a", after(2*time.Second), spent("7d", after(4*day)))
+	w.fail(hit("a", "m", 3*time.Second), of(events.ClassRateLimited))
+	wantIn(t, w.admit("a", "other", after(4*time.Second)))
+	wantOut(t, w.admit("a", "m", after(4*time.Second)), events.ReasonRateLimited, after(8*time.Second))
+	d := w.admit("a", "m", after(9*time.Second))
+	if wantDue(t, d); d.Durable {
+		t.Fatal("a rate cell's trial is claimed by its own attempt")
+	}
+}
+
+func TestR13_TwentyParallel429AreOneStep(t *testing.T) {
+	w := newWorld(t, "a")
+	for i := range 20 {
+		w.fail(hit("a", "m", time.Duration(i)*time.Millisecond), of(events.ClassWindowExhausted))
+	}
+	d := w.admit("a", "m", after(time.Second))
+	if d.Step != 1 || d.TrialAt != after(5*time.Minute+19*time.Millisecond) {
+		t.Fatalf("step %d, %s", d.Step, show(d))
+	}
+}
+
+func TestR13_AShortMarkNeverReplacesALongOne(t *testing.T) {
+	w := newWorld(t, "a")
+	w.fail(stepped(hit("a", "m", 0), 9), of(events.ClassRateLimited))
+	w.fail(hit("a", "m", time.Second), stated(events.ClassRateLimited, after(6*time.Second)))
+	if d := w.admit("a", "m", after(2*time.Second)); d.TrialAt != after(5*time.Second*256) {
+		t.Fatalf("%s", show(d))
+	}
+}
+
+func TestR8_Payment(t *testing.T) {
+	end := after(10 * day)
+	wall := func(w *world, f events.Failure) { w.fail(hit("a", "m", 0), f) }
+	for _, r := range []struct {
+		name  string
+		setup func(w *world)
+		until events.Time
+		kind  string
+	}{
+		{"G17_no_billing_row_is_free_and_24h", func(w *world) { wall(w, of(events.ClassCreditsExhausted)) }, after(day), "free"},
+		{"G43_a_period_end_ahead_wins", func(w *world) {
+			w.billing("a", after(-time.Hour), events.Billing{Plan: events.PlanPaid, PeriodEnd: end})
+			wall(w, stated(events.ClassCreditsExhausted, after(time.Hour)))
+		}, end, "paid"},
+		{"a period that has ended says nothing", func(w *world) {
+			w.billing("a", after(-time.Hour), events.Billing{Plan: events.PlanPaid, PeriodEnd: after(-time.Minute)})
+			wall(w, of(events.ClassCreditsExhausted))
+		}, after(day), "paid"},
+		{"the newest billing reading before the fact counts", func(w *world) {
+			w.billing("a", after(-2*time.Hour), events.Billing{Plan: events.PlanPaid, PeriodEnd: after(5 * day)})
+			w.billing("a", after(-time.Hour), events.Billing{Plan: events.PlanFree, PeriodEnd: end})
+			wall(w, of(events.ClassCreditsExhausted))
+		}, end, "free"},
+		{"a later billing reading moves nothing", func(w *world) {
+			wall(w, of(events.ClassCreditsExhausted))
+			w.billing("a", after(time.Minute), events.Billing{Plan: events.PlanPaid, PeriodEnd: end})
+		}, after(day), "paid"},
+		{"G18_the_stated_reset_is_next", func(w *world) { wall(w, stated(events.ClassCreditsExhausted, after(2*time.Hour))) }, after(2 * time.Hour), "free"},
+		{"a calendar rule counts as stated", func(w *world) {
+			f := stated(events.ClassCreditsExhausted, after(3*time.Hour))
+			f.Hint.Guessed, f.Hint.Source = true, "calendar:midnight"
+			wall(w, f)
+		}, after(3 * time.Hour), "free"},
+		{"a reset guessed from wording does not", func(w *world) {
+			f := stated(events.ClassCreditsExhausted, after(3*time.Hour))
+			f.Hint.Guessed, f.Hint.Source = true, "message:soon"
+			wall(w, f)
+		}, after(day), "free"},
+		{"Retry-After 0 is no reason to ask an empty account at once", func(w *world) { wall(w, stated(events.ClassCreditsExhausted, epoch0)) }, after(day), "free"},
+	} {
+		t.Run(r.name, func(t *testing.T) {
+			w := newWorld(t, "a")
+			r.setup(w)
+			s := StatusOf(w.v, w.path("a", "m"), &w.policy, after(2*time.Minute))
+			if d := s.Verdict; d.Until != r.until || d.TrialAt != r.until || d.State != WaitingReset || d.Reason != events.ReasonPaymentRequired {
+				t.Fatalf("%s", show(d))
+			}
+			if s.Recovery != r.kind {
+				t.Fatalf("recovery %q, want %q", s.Recovery, r.kind)
+			}
+		})
+	}
+}
+
+func TestR8_FromStepTwoOnItIsTestedEveryRecovery(t *testing.T) {
+	w := newWorld(t, "a")
+	w.billing("a", after(-time.Hour), events.Billing{Plan: events.PlanPaid, PeriodEnd: after(30 * day)})
+	w.fail(stepped(hit("a", "m", 0), 2), of(events.ClassCreditsExhausted))
+	d := w.admit("a", "m", after(time.Hour))
+	if d.Until != after(30*day) || d.TrialAt != after(day) {
+		t.Fatalf("%s", show(d))
+	}
+}
+
+func TestR8_CreditMakesTheTrialDueOncePerWall(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		c    events.Credit
+		due  bool
+	}{
+		{"available", events.Credit{Available: events.Yes}, true},
+		{"not reached", events.Credit{Reached: events.No}, true},
+		{"not reached but not available", events.Credit{Reached: events.No, Available: events.No}, false},
+		{"a percentage alone", events.Credit{UsedPercent: events.Dec(0)}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, "a")
+			w.credit("a", after(-time.Minute), c.c)
+			w.fail(hit("a", "m", 0), of(events.ClassCreditsExhausted))
+			if w.admit("a", "m", after(time.Minute)).Trial {
+				t.Fatal("an earlier reading made the trial due")
+			}
+			w.credit("a", after(2*time.Minute), c.c)
+			if d := w.admit("a", "m", after(2*time.Minute)); d.Trial != c.due {
+				t.Fatalf("%s", show(d))
+			}
+			w.fail(stepped(hit("a", "m", 3*time.Minute), 2), of(events.ClassCreditsExhausted))
+			w.credit("a", after(4*time.Minute), c.c)
+			if w.admit("a", "m", after(4*time.Minute)).Trial {
+				t.Fatal("due again at step 2")
+			}
+		})
+	}
+}
+
+func TestR8_AModelsWallIsTheModels(t *testing.T) {
+	w := newWorld(t, "a")
+	w.fail(hit("a", "m", 0), failure(of(events.ClassCreditsExhausted)).scope("model:m"))
+	wantOut(t, w.admit("a", "m", after(time.Second)), events.ReasonPaymentRequired, after(day))
+	wantIn(t, w.admit("a", "n", after(time.Second)))
+	wantIn(t, w.admit("a", "", after(time.Second)))
+	r := Explain(w.v, w.path("a", ""), &w.policy, after(time.Second))
+	if len(r) != 1 || r[0].Blocking || r[0].State != "walled" {
+		t.Fatalf("asked without a model, narrower parks stand in the cells: %+v", r)
+	}
+}
+
+func TestR10_CreditBudgets(t *testing.T) {
+	month := after(30 * day)
+	model := func(m string, available, enable events.OptBool) events.ModelCredit {
+		return events.ModelCredit{Model: m, Available: available, CreditsWouldEnable: enable}
+	}
+	for _, r := range []struct {
+		name   string
+		credit events.Credit
+		out    bool
+	}{
+		{"B1_a_reached_budget_exhausts", events.Credit{Reached: events.Yes, ResetsAt: month}, true},
+		{"B2_reached_without_a_reset_fails_open", events.Credit{Reached: events.Yes}, false},
+		{"B2_reached_with_a_past_reset_fails_open", events.Credit{Reached: events.Yes, ResetsAt: after(-time.Hour)}, false},
+		{"B3_not_reached_with_nothing_left_is_retained", events.Credit{Reached: events.No, UsedPercent: events.Dec(100 * events.DecimalUnit), ResetsAt: month}, false},
+		{"a percentage alone never exhausts", events.Credit{UsedPercent: events.Dec(100 * events.DecimalUnit), ResetsAt: month}, false},
+		{"a list without the model leaves it", events.Credit{Reached: events.Yes, ResetsAt: month, Models: []events.ModelCredit{model("x", events.No, 0)}}, false},
+		{"a listed model that is not available parks", events.Credit{Reached: events.Yes, ResetsAt: month, Models: []events.ModelCredit{model("M", events.No, 0)}}, true},
+		{"credits would enable it", events.Credit{Reached: events.Yes, ResetsAt: month, Models: []events.ModelCredit{model("m", 0, events.Yes)}}, true},
+		{"credits would enable it but it is available", events.Credit{Reached: events.Yes, ResetsAt: month, Models: []events.ModelCredit{model("m", events.Yes, events.Yes)}}, false},
+		{"listed and nothing said", events.Credit{Reached: events.Yes, ResetsAt: month, Models: []events.ModelCredit{model("m", 0, 0)}}, false},
+	} {
+		t.Run(r.name, func(t *testing.T) {
+			w := newWorld(t, "a", "b")
+			w.credit("a", epoch0, r.credit)
+			d := w.admit("a", "m", after(time.Second))
+			if d.Admitted == r.out {
+				t.Fatalf("%s", show(d))
+			}
+			if r.out {
+				wantOut(t, d, events.ReasonCreditExhausted, after(30*time.Minute))
+			}
+			wantIn(t, w.admit("b", "m", after(time.Second))) // B5_no_spend_control: as before
+		})
+	}
+	t.Run("the newest reading of the budget counts", func(t *testing.T) {
+		w := newWorld(t, "a")
+		w.credit("a", epoch0, events.Credit{Reached: events.Yes, ResetsAt: month, Models: []events.ModelCredit{model("m", events.No, 0)}})
+		w.credit("a", after(time.Minute), events.Credit{Reached: events.Yes, ResetsAt: month, Models: []events.ModelCredit{model("n", events.No, 0)}})
+		wantIn(t, w.admit("a", "m", after(2*time.Minute)))
+		if w.admit("a", "n", after(2*time.Minute)).Admitted {
+			t.Fatal("n is closed")
+		}
+	})
+}
+
+func TestR11_Auth(t *testing.T) {
+	t.Run("a 401 waits 5 min doubling to 6 h", func(t *testing.T) {
+		w := newWorld(t, "a")
+		for step, want := range map[uint32]time.Duration{1: 5 * time.Minute, 2: 10 * time.Minute, 6: 160 * time.Minute, 8: 6 * time.Hour, 30: 6 * time.Hour} {
+			w.epoch("a")
+			w.fail(stepped(hit("a", "m", 0), step), of(events.ClassAuthFailed))
+			wantOut(t, w.admit("a", "any", after(time.Second)), events.ReasonAuthFailed, after(want))
+		}
+	})
+	t.Run("a new epoch ends own evidence and nobody else's", func(t *testing.T) {
+		w := newWorld(t, "a")
+		w.fail(hit("a", "m", 0), of(events.ClassAuthFailed))
+		w.fail(hit("a", "m", 0), failure(of(events.ClassRateLimited)).scope("endpoint"))
+		w.epoch("a")
+		wantOut(t, w.admit("a", "m", after(time.Second)), events.ReasonRateLimited, after(5*time.Second))
+		if w.cellState("a", "m", "auth account", after(time.Second)) != "clear" {
+			t.Fatal("the old credential's 401 stands")
+		}
+		// A straggler of the old credential does not count either.
+		old := hit("a", "m", time.Second)
+		old.epoch = 1
+		w.fail(old, of(events.ClassAuthFailed))
+		if w.cellState("a", "m", "auth account", after(2*time.Second)) != "clear" {
+			t.Fatal("a late 401 of the old credential counts")
+		}
+	})
+	t.Run("B161_and_an_old_success_does_not_arm_the_new_one", func(t *testing.T) {
+		w := newWorld(t, "a")
+		w.ok(served("a", "m", 0, time.Second))
+		w.epoch("a")
+		w.reading("a", after(2*time.Second), spent("7d", after(4*day)))
+		if w.admit("a", "m", after(3*time.Second)).Admitted {
+			t.Fatal("the override of the old credential is armed")
+		}
+	})
+	t.Run("G1_a_ban_is_never_tried", func(t *testing.T) {
+		w := newWorld(t, "a")
+		f := of(events.ClassForbidden)
+		f.Permanent = true
+		w.fail(hit("a", "m", 0), f)
+		d := w.admit("a", "m", after(400*day))
+		wantOut(t, d, events.ReasonAuthFailed, 0)
+		if d.State != Disabled || d.Soft {
+			t.Fatalf("%s", show(d))
+		}
+		w.ok(call{account: "a", model: "m", from: after(day), to: after(day + time.Second)})
+		if w.admit("a", "m", after(2*day)).Admitted {
+			t.Fatal("a success ended a ban")
+		}
+		w.add(events.Header{Account: "a", ObservedAt: after(3 * day)}, &events.OperatorReleased{})
+		wantIn(t, w.admit("a", "m", after(3*day)))
+	})
+	t.Run("a forbidden marked temporary is as a 401", func(t *testing.T) {
+		w := newWorld(t, "a")
+		w.fail(hit("a", "m", 0), of(events.ClassForbidden))
+		wantOut(t, w.admit("a", "m", after(time.Second)), events.ReasonAuthFailed, after(5*time.Minute))
+	})
+	t.Run("G2_a_model_that_is_not_included_is_unsupported", func(t *testing.T) {
+		w := newWorld(t, "a")
+		w.fail(hit("a", "m", 0), failure(of(events.ClassForbidden)).scope("model:m"))
+		d := w.admit("a", "m", after(time.Second))
+		wantOut(t, d, events.ReasonModelUnsupported, after(time.Hour))
+		wantIn(t, w.admit("a", "n", after(time.Second)))
+	})
+	t.Run("G5_a_forbidden_request_touches_no_account", func(t *testing.T) {
+		w := newWorld(t, "a")
+		for _, s := range []string{"request", "endpoint"} {
+			w.fail(hit("a", "m", 0), failure(of(events.ClassForbidden)).scope(s))
+		}
+		wantIn(t, w.admit("a", "m", after(time.Second)))
+	})
+}
+
+// epoch gives the account another credential.
+func (w *world) epoch(account string) {
+	a := w.v.Account(account)
+	w.add(events.Header{Account: account, ObservedAt: epoch0, Epoch: a.Epoch + 1}, &events.AccountChanged{Settings: a.Settings, Cause: "credential"})
+}
+
+func TestR11_UnreadableForbidden(t *testing.T) {
+	strange := func(w *world, account string, request uint64, attempt uint32, at time.Duration) {
+		c := hit(account, "m", at)
+		c.request, c.attempt = request, attempt
+		w.fail(c, of(events.ClassUnclassified))
+	}
+	serve := func(w *world, account string, request uint64, at time.Duration) {
+		c := served(account, "m", at-100*time.Millisecond, at)
+		c.request, c.attempt = request, 2
+		w.ok(c)
+	}
+	t.Run("B001_two_accounts_alike_count_for_nobody", func(t *testing.T) {
+		w := newWorld(t, "a", "b", "c")
+		w.policy.HealthThreshold = 1
+		for i := range uint64(9) {
+			at := time.Duration(i) * time.Second
+			strange(w, "a", i, 1, at)
+			strange(w, "b", i, 2, at+time.Millisecond)
+		}
+		for _, a := range []string{"a", "b", "c"} {
+			wantIn(t, w.admit(a, "m", after(9*time.Second)))
+		}
+	})
+	t.Run("one that another account serves is a failure of health", func(t *testing.T) {
+		w := newWorld(t, "a", "b")
+		for i := range uint64(3) {
+			at := time.Duration(i) * time.Second
+			strange(w, "a", i, 1, at)
+			wantIn(t, w.admit("a", "m", after(at)))
+			serve(w, "b", i, at+500*time.Millisecond)
+		}
+		d := w.admit("a", "m", after(2600*time.Millisecond))
+		wantOut(t, d, events.ReasonCoolingDown, after(7*time.Second))
+		wantIn(t, w.admit("b", "m", after(3*time.Second)))
+	})
+	t.Run("its cooldown grows up to park_cap", func(t *testing.T) {
+		w := newWorld(t, "a", "b")
+		for i := range uint64(3) {
+			c := stepped(hit("a", "m", time.Duration(i)*time.Second), 20)
+			c.request = i
+			w.fail(c, of(events.ClassUnclassified))
+			serve(w, "b", i, time.Duration(i)*time.Second+time.Millisecond)
+		}
+		if d := w.admit("a", "m", after(3*time.Second)); d.TrialAt != after(2*time.Second+30*time.Minute) {
+			t.Fatalf("%s", show(d))
+		}
+	})
+	t.Run("B041_alone_it_parks_nothing", func(t *testing.T) {
+		w := newWorld(t, "a")
+		for i := range uint64(20) {
+			strange(w, "a", i, 1, time.Duration(i)*time.Second)
+		}
+		wantIn(t, w.admit("a", "m", after(21*time.Second)))
+	})
+}
+
+func TestR12_Health(t *testing.T) {
+	server := of(events.ClassServerError)
+	t.Run("B035_one_5xx_cools_nothing_down", func(t *testing.T) {
+		w := newWorld(t, "a")
+		w.fail(hit("a", "m", 0), stated(events.ClassServerError, after(day)))
+		wantIn(t, w.admit("a", "m", after(time.Second)))
+	})
+	t.Run("a stated Retry-After is for people", func(t *testing.T) {
+		w := newWorld(t, "a")
+		for i := range 3 {
+			w.fail(hit("a", "m", time.Duration(i)*time.Second), stated(events.ClassServerError, after(day)))
+		}
+		d := w.admit("a", "m", after(3*time.Second))
+		wantOut(t, d, events.ReasonCoolingDown, after(7*time.Second))
+		if d.Until != after(day) {
+			t.Fatalf("%s", show(d))
+		}
+	})
+	t.Run("a contrary answer starts the count anew and ends no cooldown", func(t *testing.T) {
+		w := newWorld(t, "a")
+		w.fail(hit("a", "m", 0), server)
+		w.fail(hit("a", "m", time.Second), server)
+		w.fail(hit("a", "m", 2*time.Second), of(events.ClassInvalidRequest))
+		w.fail(hit("a", "m", 3*time.Second), server)
+		w.fail(hit("a", "m", 4*time.Second), server)
+		wantIn(t, w.admit("a", "m", after(5*time.Second)))
+		w.fail(hit("a", "m", 5*time.Second), server)
+		wantOut(t, w.admit("a", "m", after(6*time.Second)), events.ReasonCoolingDown, after(10*time.Second))
+		w.fail(hit("a", "m", 6*time.Second), of(events.ClassInvalidRequest))
+		wantOut(t, w.admit("a", "m", after(7*time.Second)), events.ReasonCoolingDown, after(10*time.Second))
+		w.ok(served("a", "m", 8*time.Second, 9*time.Second))
+		wantIn(t, w.admit("a", "m", after(9*time.Second)))
+	})
+	t.Run("the cooldown doubles up to 2 m", func(t *testing.T) {
+		for step, want := range map[uint32]time.Duration{1: 5, 2: 10, 5: 80, 6: 120, 30: 120} {
+			w := newWorld(t, "a")
+			w.policy.HealthThreshold = 1
+			w.fail(stepped(hit("a", "m", 0), step), server)
+			wantOut(t, w.admit("a", "m", after(time.Second)), events.ReasonCoolingDown, after(want*time.Second))
+		}
+	})
+	t.Run("B046_a_host_that_cannot_be_reached_is_nobodys_account", func(t *testing.T) {
+		w := newWorld(t, "a", "b")
+		for i := range 10 {
+			w.fail(hit("a", "m", time.Duration(i)*300*time.Millisecond), of(events.ClassNetwork))
+		}
+		d := w.admit("b", "m", after(3*time.Second))
+		if d.Scope.Kind != events.ScopeEndpoint || !d.Soft {
+			t.Fatalf("%s", show(d))
+		}
+		last := served("b", "m", 3*time.Second, 4*time.Second) // the last path; its decision knew of the failures
+		last.knewOwn = w.seq
+		w.ok(last)
+		wantIn(t, w.admit("a", "m", after(4*time.Second)))
+	})
+	t.Run("a 5xx shows that the host answers", func(t *testing.T) {
+		w := newWorld(t, "a", "b")
+		w.fail(hit("a", "m", 0), of(events.ClassNetwork))
+		w.fail(hit("a", "m", time.Second), of(events.ClassNetwork))
+		w.fail(hit("b", "m", 2*time.Second), server)
+		w.fail(hit("a", "m", 3*time.Second), of(events.ClassNetwork))
+		wantIn(t, w.admit("a", "m", after(4*time.Second)))
+	})
+	t.Run("overload of a model is the model's", func(t *testing.T) {
+		w := newWorld(t, "a")
+		for i := range 3 {
+			w.fail(hit("a", "m", time.Duration(i)*time.Second), failure(of(events.ClassOverloaded)).scope("model:m"))
+		}
+		wantOut(t, w.admit("a", "m", after(3*time.Second)), events.ReasonCoolingDown, after(7*time.Second))
+		wantIn(t, w.admit("a", "n", after(3*time.Second)))
+	})
+	t.Run("nobody's failures", func(t *testing.T) {
+		w := newWorld(t, "a")
+		w.policy.HealthThreshold = 1
+		for i, c := range []events.Class{events.ClassClientAborted, events.ClassLost, events.ClassInvalidRequest, events.ClassPolicyRefused, events.ClassNotFound} {
+			w.fail(hit("a", "m", time.Duration(i)*time.Second), of(c))
+		}
+		wantIn(t, w.admit("a", "m", after(5*time.Second)))
+	})
+	t.Run("a model that the account does not serve", func(t *testing.T) {
+		w := newWorld(t, "a")
+		w.fail(hit("a", "m", 0), of(events.ClassModelUnsupported))
+		d := w.admit("a", "m", after(time.Second))
+		wantOut(t, d, events.ReasonModelUnsupported, after(time.Hour))
+		if d.Soft || d.Axis != events.AxisAuth || d.Scope.String() != "model:m" {
+			t.Fatalf("%s", show(d))
+		}
+		wantIn(t, w.admit("a", "n", after(time.Second)))
+		w.add(events.Header{Account: "a", ObservedAt: after(time.Minute), Epoch: 1}, &events.AccountChanged{Settings: w.v.Account("a").Settings, Cause: "reload"})
+		wantDue(t, w.admit("a", "m", after(time.Minute)))
+	})
+	t.Run("a failed fetch of quota is no fact", func(t *testing.T) {
+		w := newWorld(t, "a")
+		w.add(events.Header{Account: "a", ObservedAt: epoch0}, &events.QuotaFetchFailed{Source: "x", Status: 429, RetryAt: after(time.Hour)})
+		wantIn(t, w.admit("a", "m", after(time.Second)))
+	})
+}

@@ -311,3 +311,68 @@ func TestAConflictConcernsItsDraftAlone(t *testing.T) {
 		t.Errorf("%v: %+v", err, evs)
 	}
 }
+
+// slow is a store on a disk whose flush takes a while.
+type slow struct {
+	*ledgertest.Memory
+	flush time.Duration
+}
+
+func (s slow) Commit(ctx context.Context, batch []events.Record) ([]ledger.Result, error) {
+	time.Sleep(s.flush)
+	return s.Memory.Commit(ctx, batch)
+}
+
+func TestB133_a_slow_disk_stalls_nobody_who_does_not_wait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const streams, each = 20, 50
+		m := ledgertest.NewMemory()
+		l := ledger.Open(slow{m, 200 * time.Millisecond})
+		start := time.Now()
+		var wg sync.WaitGroup
+		for range streams {
+			wg.Go(func() {
+				for range each {
+					before := time.Now()
+					l.Submit(ledger.Behind, draft(0))
+					if d := time.Since(before); d != 0 {
+						t.Errorf("a submit took %v", d)
+					}
+					time.Sleep(10 * time.Millisecond) // the pace of a stream
+				}
+			})
+		}
+		wg.Wait()
+		if d := time.Since(start); d != each*10*time.Millisecond {
+			t.Errorf("the streams took %v", d)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		h, _ := m.Reopen().Head(t.Context())
+		if h.Position != streams*each || m.Commits() > 5 {
+			t.Errorf("%d commits", m.Commits())
+		}
+	})
+}
+
+func TestB133_waiters_share_a_flush(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := ledgertest.NewMemory()
+		l := ledger.Open(slow{m, 200 * time.Millisecond})
+		var wg sync.WaitGroup
+		for range 20 {
+			wg.Go(func() {
+				start := time.Now()
+				if _, err := l.Append(t.Context(), draft(0)); err != nil {
+					t.Error(err)
+				}
+				if d := time.Since(start); d > 400*time.Millisecond {
+					t.Errorf("one waited %v: more than the flush under way and its own", d)
+				}
+			})
+		}
+		wg.Wait()
+		l.Close()
+	})
+}

@@ -57,23 +57,8 @@ func (r *reads) fill(c *zs.Conn, q *query, want int, p *page) error {
 	if err := q.bound(c); err != nil || q.nothing {
 		return err
 	}
-	s, err := q.prepare(c, r.names[0])
-	if err != nil || s == nil {
+	if err := q.fill(c, want, p); err != nil {
 		return err
-	}
-	s.BindInt64(1, int64(q.after))
-	s.BindInt64(2, q.last())
-	s.BindInt64(3, int64(want))
-	for {
-		more, err := s.Step()
-		if err != nil || !more {
-			if err := finish(s, err); err != nil {
-				return err
-			}
-			break
-		}
-		p.rows = append(p.rows, numbered{})
-		p.arena = p.rows[len(p.rows)-1].load(s, p.arena)
 	}
 	for i := range p.rows {
 		if err := p.rows[i].resolve(c, &r.names); err != nil {
@@ -81,6 +66,39 @@ func (r *reads) fill(c *zs.Conn, q *query, want int, p *page) error {
 		}
 	}
 	return nil
+}
+
+// fill reads rows in the way that finds them fastest.
+func (q *query) fill(c *zs.Conn, want int, p *page) error {
+	if q.filter.Account != "" && q.filter.Request == uuid.Nil {
+		return q.ofAccount(c, want, p)
+	}
+	return q.scan(c, q.after, want, p)
+}
+
+// scan runs the query over the rows after a position.
+func (q *query) scan(c *zs.Conn, after events.Position, want int, p *page) error {
+	s, err := q.prepare(c)
+	if err != nil {
+		return err
+	}
+	s.BindInt64(1, int64(after))
+	s.BindInt64(2, q.last())
+	s.BindInt64(3, int64(want))
+	for {
+		more, err := s.Step()
+		if err != nil || !more {
+			return finish(s, err)
+		}
+		p.load(s)
+	}
+}
+
+func (p *page) load(s *zs.Stmt) *numbered {
+	p.rows = append(p.rows, numbered{})
+	row := &p.rows[len(p.rows)-1]
+	p.arena = row.load(s, p.arena)
+	return row
 }
 
 // query is a filter turned into SQL.
@@ -101,7 +119,7 @@ func (q *query) last() int64 {
 }
 
 // prepare writes the statement. Parameters 1 to 3 are after, last and limit.
-func (q *query) prepare(c *zs.Conn, accounts *names) (*zs.Stmt, error) {
+func (q *query) prepare(c *zs.Conn) (*zs.Stmt, error) {
 	if q.sql == "" {
 		q.sql = q.text()
 	}
@@ -109,13 +127,11 @@ func (q *query) prepare(c *zs.Conn, accounts *names) (*zs.Stmt, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := 4
 	if q.filter.Request != uuid.Nil {
-		s.BindBytes(at, q.filter.Request[:])
-		at++
+		s.BindBytes(4, q.filter.Request[:])
 	}
 	if q.filter.Account != "" {
-		s.BindText(at, q.filter.Account)
+		s.BindText(5, q.filter.Account)
 	}
 	return s, nil
 }
@@ -123,17 +139,11 @@ func (q *query) prepare(c *zs.Conn, accounts *names) (*zs.Stmt, error) {
 func (q *query) text() string {
 	var b strings.Builder
 	b.WriteString("SELECT " + columns + " FROM events WHERE position > ?1 AND position <= ?2")
-	at := 4
 	if q.filter.Request != uuid.Nil {
 		b.WriteString(" AND request = ?4")
-		at++
 	}
 	if q.filter.Account != "" {
-		column := "account"
-		if at == 5 {
-			column = "+account" // a request has few events, an account has many
-		}
-		b.WriteString(" AND " + column + " = (SELECT id FROM accounts WHERE name = ?" + strconv.Itoa(at) + ")")
+		b.WriteString(" AND account = (SELECT id FROM accounts WHERE name = ?5)")
 	}
 	if len(q.filter.Kinds) > 0 {
 		b.WriteString(" AND kind IN (0")

@@ -139,6 +139,6 @@ func open(path string, flags zs.OpenFlags) (*zs.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.SetBusyTimeout(5 * time.Second)
+	c.SetBusyTimeout(2 * time.Second)
 	return c, nil
 }

@@ -180,3 +180,5 @@ func TestAReaderSeesAWriterAtWork(t *testing.T) {
 		t.Error("a reader appended")
 	}
 }
+
+func openStore(path string) (*sqlite.Store, error) { return sqlite.Open(path) }

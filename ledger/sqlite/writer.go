@@ -20,6 +20,7 @@ type writer struct {
 	last uuid.UUID // the greatest id that is stored: a greater one is new
 
 	accounts, models, writers numbers
+	block                     block
 
 	begin, commitStmt, rollback, insert, byID *zs.Stmt
 
@@ -108,7 +109,10 @@ func (w *writer) resume() error {
 	}
 	_, err = s.Step()
 	s.ColumnBytes(0, w.last[:])
-	return finish(s, err)
+	if err := finish(s, err); err != nil {
+		return err
+	}
+	return w.block.resume(w.conn, h.Position)
 }
 
 func readHead(c *zs.Conn) (h ledger.Head, err error) {
@@ -232,7 +236,10 @@ func (w *writer) put(r *events.Record, h *ledger.Head) error {
 	s.BindInt64(13, int64(r.Version)<<8|int64(r.Codec))
 	s.BindBytes(14, r.Payload)
 	s.BindBytes(15, h.Hash[:])
-	return run(s)
+	if err := run(s); err != nil {
+		return err
+	}
+	return w.block.add(w.conn, h.Position, account)
 }
 
 // run steps a statement that returns no rows.

@@ -1,0 +1,200 @@
+package ledgertest
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/ledger"
+)
+
+// Bench measures a store against what the disk can do at best, a preallocated
+// file that the same bytes are written to and flushed, in turns within one
+// run: on a busy machine only the ratios mean something. Each figure is the
+// median over the rounds of -benchtime, at least five.
+//
+//	one/raw         median latency of one durable append over that of a raw flush
+//	100/raw         events per second in batches of 100 over raw ones
+//	256/1           events per second of 256 appenders over one
+//	cpu-us/event    processor time of this process per event in batches of 100
+//	append-us       median latency of one durable append
+func Bench(b *testing.B, open func(dir string) (ledger.Store, error)) {
+	dir := b.TempDir()
+	s, err := open(dir)
+	if err != nil {
+		b.Fatal(err)
+	}
+	m := &meter{b: b, store: s, log: ledger.Open(s), maker: NewMaker()}
+	defer m.log.Close()
+	raw, err := newRaw(filepath.Join(dir, "raw"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer raw.close()
+	rounds := max(5, b.N)
+	var one, batch, group, cpu, latency []float64
+	for range rounds {
+		floor, own := m.rawLatency(raw), m.appendLatency()
+		one, latency = append(one, own/floor), append(latency, own/1e3)
+		rate, used := m.batchRate()
+		batch, cpu = append(batch, rate/m.rawRate(raw)), append(cpu, used)
+		group = append(group, m.appenders(256)/m.appenders(1))
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(median(one), "one/raw")
+	b.ReportMetric(median(batch), "100/raw")
+	b.ReportMetric(median(group), "256/1")
+	b.ReportMetric(median(cpu), "cpu-us/event")
+	b.ReportMetric(median(latency), "append-us")
+}
+
+type meter struct {
+	b     *testing.B
+	store ledger.Store
+	log   *ledger.Log
+	maker *Maker
+}
+
+func median(v []float64) float64 {
+	slices.Sort(v)
+	return v[len(v)/2]
+}
+
+// eventBytes is the size of an event as a raw file would hold it.
+func eventBytes(batch []events.Record) (n int) {
+	for i := range batch {
+		n += 160 + len(batch[i].Account) + len(batch[i].Model) + len(batch[i].Payload) // envelope and hash
+	}
+	return n
+}
+
+func (m *meter) rawLatency(r *raw) float64 {
+	size := eventBytes(m.maker.Records(1))
+	return m.latencies(200, func() error { return r.write(size) })
+}
+
+func (m *meter) appendLatency() float64 {
+	return m.latencies(200, func() error {
+		_, err := m.log.Append(context.Background(), m.maker.Drafts(1)...)
+		return err
+	})
+}
+
+// latencies is the median duration of n calls, in nanoseconds.
+func (m *meter) latencies(n int, call func() error) float64 {
+	took := make([]float64, n)
+	for i := range took {
+		start := time.Now()
+		if err := call(); err != nil {
+			m.b.Fatal(err)
+		}
+		took[i] = float64(time.Since(start))
+	}
+	return median(took)
+}
+
+func (m *meter) rawRate(r *raw) float64 {
+	size := eventBytes(m.maker.Records(100))
+	start := time.Now()
+	for range 60 {
+		if err := r.write(size); err != nil {
+			m.b.Fatal(err)
+		}
+	}
+	return 6000 / time.Since(start).Seconds()
+}
+
+// batchRate is events per second and processor microseconds per event.
+func (m *meter) batchRate() (rate, cpu float64) {
+	var batches [60][]events.Record
+	for i := range batches {
+		batches[i] = m.maker.Records(100)
+	}
+	before, start := processorTime(), time.Now()
+	for _, batch := range batches {
+		if _, err := m.store.Commit(context.Background(), batch); err != nil {
+			m.b.Fatal(err)
+		}
+	}
+	took, used := time.Since(start), processorTime()-before
+	return 6000 / took.Seconds(), float64(used.Nanoseconds()) / 6000 / 1e3
+}
+
+func processorTime() time.Duration {
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		return 0
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}
+
+// appenders is events per second of n closed loops of one event each.
+func (m *meter) appenders(n int) float64 {
+	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	defer cancel()
+	done := make([]int, n)
+	start := time.Now()
+	var wg sync.WaitGroup
+	for i := range n {
+		g := NewMaker()
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				if _, err := m.log.Append(context.Background(), g.Drafts(1)...); err != nil {
+					m.b.Error(err)
+					return
+				}
+				done[i]++
+			}
+		})
+	}
+	wg.Wait()
+	sum := 0
+	for _, d := range done {
+		sum += d
+	}
+	return float64(sum) / time.Since(start).Seconds()
+}
+
+// raw is the disk without a database: one file, allocated ahead.
+type raw struct {
+	f   *os.File
+	at  int64
+	buf []byte
+}
+
+const rawSize = 16 << 20
+
+func newRaw(path string) (*raw, error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.Write(make([]byte, rawSize)); err != nil {
+		return nil, err
+	}
+	return &raw{f: f, buf: make([]byte, 1<<20)}, f.Sync()
+}
+
+func (r *raw) write(n int) error {
+	if r.at+int64(n) > rawSize {
+		r.at = 0
+	}
+	for i := range n / 8 {
+		r.buf[8*i] = byte(r.at >> 8) // not the same page twice
+	}
+	if _, err := r.f.WriteAt(r.buf[:n], r.at); err != nil {
+		return err
+	}
+	r.at += int64(n)
+	return unix.Fdatasync(int(r.f.Fd()))
+}
+
+func (r *raw) close() { _ = r.f.Close() }

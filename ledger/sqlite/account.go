@@ -1,0 +1,133 @@
+package sqlite
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	zs "zombiezen.com/go/sqlite"
+
+	"github.com/waybill/waybill/events"
+)
+
+// blockSize is how many positions share their entries in account_events. It is
+// part of the schema.
+const blockSize = 4096
+
+// block collects the accounts of the positions behind the last whole block.
+type block struct{ accounts []int64 }
+
+// resume reads the block at hand.
+func (b *block) resume(c *zs.Conn, head events.Position) error {
+	b.accounts = b.accounts[:0]
+	s, err := c.Prepare("SELECT account FROM events WHERE position > ? ORDER BY position")
+	if err != nil {
+		return err
+	}
+	s.BindInt64(1, int64(head/blockSize*blockSize))
+	for {
+		more, err := s.Step()
+		if err != nil || !more {
+			return finish(s, err)
+		}
+		b.accounts = append(b.accounts, s.ColumnInt64(0))
+	}
+}
+
+// add notes the account of a position, and writes the entries of a block that
+// is whole.
+func (b *block) add(c *zs.Conn, p events.Position, account int64) error {
+	b.accounts = append(b.accounts, account)
+	if len(b.accounts) < blockSize {
+		return nil
+	}
+	offsets := map[int64][]byte{}
+	for i, a := range b.accounts {
+		if a != 0 {
+			offsets[a] = binary.BigEndian.AppendUint16(offsets[a], uint16(i))
+		}
+	}
+	b.accounts = b.accounts[:0]
+	ins, err := c.Prepare("INSERT INTO account_events (account, block, offsets) VALUES (?, ?, ?)")
+	if err != nil {
+		return err
+	}
+	for a, list := range offsets {
+		ins.BindInt64(1, a)
+		ins.BindInt64(2, int64(p/blockSize-1))
+		ins.BindBytes(3, list)
+		if err := run(ins); err != nil {
+			return fmt.Errorf("entries of block %d: %w", p/blockSize-1, err)
+		}
+	}
+	return nil
+}
+
+// ofAccount reads an account's rows: by their entries in the whole blocks, by
+// looking behind them.
+func (q *query) ofAccount(c *zs.Conn, want int, p *page) error {
+	h, err := readHead(c)
+	if err != nil {
+		return err
+	}
+	whole := h.Position / blockSize * blockSize
+	if q.after < whole {
+		if err := q.byEntries(c, want, p); err != nil {
+			return err
+		}
+	}
+	if len(p.rows) < want && q.last() > int64(whole) {
+		return q.scan(c, max(q.after, whole), want-len(p.rows), p)
+	}
+	return nil
+}
+
+// byEntries reads the rows that account_events names.
+func (q *query) byEntries(c *zs.Conn, want int, p *page) error {
+	list, err := c.Prepare("SELECT block, offsets FROM account_events" +
+		" WHERE account = (SELECT id FROM accounts WHERE name = ?) AND block BETWEEN ? AND ? ORDER BY block")
+	if err != nil {
+		return err
+	}
+	list.BindText(1, q.filter.Account)
+	list.BindInt64(2, int64(q.after/blockSize))
+	list.BindInt64(3, (q.last()-1)/blockSize)
+	var offsets []byte
+	for len(p.rows) < want {
+		more, err := list.Step()
+		if err != nil || !more {
+			return finish(list, err)
+		}
+		offsets = slices.Grow(offsets[:0], list.ColumnLen(1))[:list.ColumnLen(1)]
+		list.ColumnBytes(1, offsets)
+		if err := q.ofBlock(c, events.Position(list.ColumnInt64(0)), offsets, want, p); err != nil {
+			return finish(list, err)
+		}
+	}
+	return finish(list, nil)
+}
+
+// ofBlock reads the rows of one block's entry.
+func (q *query) ofBlock(c *zs.Conn, block events.Position, offsets []byte, want int, p *page) error {
+	row, err := c.Prepare("SELECT " + columns + " FROM events WHERE position = ?")
+	if err != nil {
+		return err
+	}
+	for ; len(offsets) > 1 && len(p.rows) < want; offsets = offsets[2:] {
+		at := block*blockSize + 1 + events.Position(binary.BigEndian.Uint16(offsets))
+		if at <= q.after || int64(at) > q.last() {
+			continue
+		}
+		row.BindInt64(1, int64(at))
+		found, err := row.Step()
+		if found {
+			if got := p.load(row); len(q.filter.Kinds) > 0 && !slices.Contains(q.filter.Kinds, got.Kind) {
+				p.rows = p.rows[:len(p.rows)-1]
+			}
+		}
+		if err := finish(row, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/waybill/waybill/events"
+)
+
+// FaultUnreadable: a payload cannot be decoded.
+const FaultUnreadable = "unreadable"
+
+// VerifyOptions say what to verify.
+type VerifyOptions struct {
+	From     events.Position       // the first position to check; 0 and 1: all
+	Expect   Head                  // a head seen earlier, kept elsewhere: it must still be there; zero: none
+	Progress func(events.Position) // called now and then with the position reached
+}
+
+// Verified is what a verification found.
+type Verified struct {
+	Positions uint64 // that were checked and right
+	Head      Head   // the last of them
+	Fault     *Fault // the first thing that is wrong, nil: nothing is
+}
+
+// Verify walks a store's chain: no position is missing, times never go back,
+// every hash follows, every payload can be read, and the end is the store's
+// head. An error means that it could not be done; what is wrong is in Fault.
+// Whether the decisions hold is not the ledger's to judge.
+func Verify(ctx context.Context, s Store, o VerifyOptions) (Verified, error) {
+	head, err := s.Head(ctx)
+	if err != nil {
+		return Verified{}, fmt.Errorf("verify: %w", err)
+	}
+	w := walk{opt: o, head: head}
+	after := events.Position(0)
+	w.check = NewChecker(Head{})
+	if o.From > 1 { // the row before is read for its hash
+		after = o.From - 2
+		w.check = NewCheckerFrom(after)
+	}
+	err = s.Scan(ctx, after, Filter{UpTo: head.Position}, 0, w.row)
+	if err != nil && w.found.Fault == nil {
+		return w.found, fmt.Errorf("verify: %w", err)
+	}
+	w.end()
+	return w.found, nil
+}
+
+// walk is a verification under way.
+type walk struct {
+	opt   VerifyOptions
+	head  Head
+	check *Checker
+	codec events.Codec
+	found Verified
+}
+
+func (w *walk) row(r *Row) error {
+	fault := w.check.Next(r, r.ContentHash())
+	if fault == nil && r.Position == w.opt.Expect.Position && r.Hash != w.opt.Expect.Hash {
+		fault = &Fault{r.Position, FaultHead, "another event stood here when the expected head was taken: the ledger was rewritten"}
+	}
+	if fault == nil {
+		if _, err := w.codec.Open(&r.Record); err != nil {
+			fault = &Fault{r.Position, FaultUnreadable, err.Error()}
+		}
+	}
+	if fault != nil {
+		w.found.Fault = fault
+		return fault
+	}
+	if r.Position >= w.opt.From {
+		w.found.Positions++
+		w.found.Head = w.check.Last()
+	}
+	if w.opt.Progress != nil && r.Position%4096 == 0 {
+		w.opt.Progress(r.Position)
+	}
+	return nil
+}
+
+// end checks that the walk ended where it had to.
+func (w *walk) end() {
+	if w.found.Fault == nil {
+		w.found.Fault = w.check.End(w.head)
+	}
+	if want := w.opt.Expect.Position; w.found.Fault == nil && w.head.Position < want {
+		w.found.Fault = &Fault{w.head.Position + 1, FaultHead,
+			fmt.Sprintf("the ledger ends at %d, but it went up to %d before: its end was cut off", w.head.Position, want)}
+	}
+}

@@ -75,6 +75,7 @@ type Stamp struct {
 	Avoid     []string      // endpoints that an answer of this request ruled out for it
 	Offline   bool          // the ledger cannot be reached: nothing can be claimed (R4)
 	Unclaimed Time          // this process's newest unclaimed dispatch while offline, 0 when none
+	Claimed   uint32        // roster number of the account whose slot this attempt has just claimed, 0 when none
 }
 
 func (p *Stamp) fields(c *coder) {
@@ -97,6 +98,7 @@ func (p *Stamp) fields(c *coder) {
 	c.strings(17, "avoid", &p.Avoid)
 	c.bool(18, "offline", &p.Offline)
 	c.time(19, "unclaimed", &p.Unclaimed)
+	c.uint32(20, "claimed", &p.Claimed)
 }
 
 // AttemptRouted is a decision to dispatch. The envelope holds the chosen

@@ -115,6 +115,9 @@ func (e *Engine) choose(w *walk, now events.Time) (events.Stamp, routing.Decisio
 		Tie: w.ask.Tie, Tried: w.ask.Tried, Cursor: e.cursors.get(w.ask.Model), Waited: w.waited, Last: w.ask.Last,
 		Tested: w.ask.Tested, Avoid: w.ask.Avoid,
 	}
+	if w.claim != nil {
+		s.Claimed = w.claim.account
+	}
 	d := routing.Decide(e.view, w.ask.Request, w.ask.Attempt, &s, e.load)
 	return s, d
 }

@@ -122,9 +122,14 @@ func (f *fold) take(c *events.Cell, t *events.Trial) {
 
 // cells calls fn for every place that a claimed cell means: evidence of an
 // account that joined a group lies partly with the account, partly with the
-// group.
+// group. A cell names the place that Explain shows, so the account's own is
+// meant literally: evidence that the group shares is named by the group.
 func (f *fold) cells(c *events.Cell, fn func(*owner, key)) {
 	s := f.shelf(f.a, f.e.Epoch)
+	if c.Scope.Kind == events.ScopeAccount {
+		fn(&s.owner, s.wide())
+		return
+	}
 	o, k := f.a.target(s, c.Axis, c.Scope)
 	if o == nil {
 		return

@@ -123,7 +123,7 @@ func (d *walk) spare() bool {
 	}
 	for i := range d.out.Candidates {
 		c := d.at(i)
-		if c.Account != d.out.Account && (c.usable() || c.due() && d.out.Trial == nil && !d.stamp.Tested || c.Reason == c.Verdict.Reason && c.Verdict.Soft) {
+		if c.Account != d.out.Account && (c.usable() || c.due() && d.out.Trial == nil && !d.stamp.Tested || d.lastable(i)) {
 			return true
 		}
 	}

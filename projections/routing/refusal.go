@@ -40,6 +40,16 @@ type Refusal struct {
 // says X-Should-Retry: false.
 func (r *Refusal) RetryLong() bool { return r.RetryAfter > 60 }
 
+// Left is the refusal that gives an answer after attempts its Retry-After, see
+// Advise. Where a candidate is left that the request may not go on to, the next
+// one can be served at once.
+func (d *Decision) Left() Refusal {
+	if d.Action != Refuse {
+		return Refusal{RetryAfter: 1}
+	}
+	return d.Refusal
+}
+
 // refuse judges all candidates of all tiers: it is called only once none of
 // them could be used.
 func (d *walk) refuse() {
@@ -82,10 +92,8 @@ func (d *walk) instant(c *Candidate) events.Time {
 		return d.now
 	case v.Admitted || v.TrialAt == 0:
 		return 0
-	case v.Reason == events.ReasonTrialInProgress:
-		return max(v.TrialAt, v.SlotEnd, d.now)
 	}
-	return max(v.TrialAt, d.now)
+	return max(v.TrialAt, v.SlotEnd, d.now)
 }
 
 // tally counts candidates by what keeps them out.

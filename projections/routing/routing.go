@@ -14,7 +14,7 @@
 // ledger before it is dispatched. Decide answers Claim with the cells; the
 // caller appends its own pending events and trial.claimed in one batch, folds
 // to the claim's position and calls Decide again with a stamp of that point
-// (the same request and attempt). If the fold granted the slot and the path is
+// (the same request and attempt, Claimed naming the account). If the fold granted the slot and the path is
 // still due, the answer is Dispatch with that Trial; anything else means that
 // the claim is void or no longer wanted: the caller follows the new decision
 // and, where the slot was granted, closes it as not dispatched. A replay needs

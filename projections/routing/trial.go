@@ -106,8 +106,8 @@ func (d *walk) othersServe() bool {
 
 func (d *walk) lastable(i int) bool {
 	c := d.at(i)
-	if !c.Verdict.Soft || c.Reason != c.Verdict.Reason || c.Reason == events.ReasonTrialInProgress {
-		return false
+	if !c.Verdict.Soft || c.Reason != c.Verdict.Reason || c.Verdict.SlotEnd > d.now {
+		return false // hard, tried, or a slot that it would need is taken
 	}
 	if d.stamp.Offline && c.Verdict.Durable && d.stamp.Unclaimed != 0 && d.now < d.stamp.Unclaimed.Add(d.policy.TrialBackoff) {
 		return false

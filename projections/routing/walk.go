@@ -69,7 +69,7 @@ func (d *walk) see(i int) {
 	m := &d.route.members[i]
 	g := d.judge(i)
 	d.out.Candidates = append(d.out.Candidates, Candidate{Account: m.account.No, Tier: uint16(m.tier), Model: m.model, Verdict: g.verdict, Reason: d.reason(m, g.verdict)})
-	if g.verdict.Reason == events.ReasonTrialInProgress && d.held == none {
+	if d.stamp.Claimed == m.account.No && g.verdict.Reason == events.ReasonTrialInProgress && d.held == none {
 		d.hold(len(d.out.Candidates)-1, m)
 	}
 }
@@ -82,7 +82,8 @@ func (d *walk) reason(m *member, v *admission.Verdict) events.Reason {
 	return v.Reason
 }
 
-// hold notices that the slot of a path in trial is this very attempt's.
+// hold notices that the slot that this attempt has claimed was granted to it.
+// Another member of its group may show the same slot: the claim was not for it.
 func (d *walk) hold(i int, m *member) {
 	path := admission.Path{Account: m.account.No, Model: m.model}
 	grant, free := admission.AdmitHolder(d.view.Admission, path, d.request, d.attempt, d.policy, d.now)

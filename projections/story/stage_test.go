@@ -90,6 +90,7 @@ func (s *stage) ask(n uint64, answers ...events.Payload) uuid.UUID {
 			h := s.header(id, attempt, d.Account)
 			s.add(h, &events.TrialClaimed{Trial: *d.Trial})
 			stamp.View, stamp.Loads = s.live.Position(), nil
+			stamp.Claimed = d.Account
 			d = routing.Decide(s.view, id, attempt, &stamp, func(uint32) int64 { return 0 })
 		}
 		if d.Action != routing.Dispatch {

@@ -83,18 +83,11 @@ func (r *Request) follow(ends routing.Ends) {
 		r.Gateway.world.tracef("%s broken off", r.Name)
 	default:
 		r.attempt++
-		s, d := r.left()
-		_ = s
+		_, d := r.choose(0)
+		left := d.Left()
 		r.Done = true
-		r.answered(&d.Refusal)
+		r.answered(&left)
 	}
-}
-
-// left asks what stands for the candidates, for the Retry-After of an answer
-// that is returned.
-func (r *Request) left() (events.Stamp, routing.Decision) {
-	s, d := r.choose()
-	return s, d
 }
 
 // answered gives the client the last answer, or what stands in for it.

@@ -75,7 +75,7 @@ func (r *Request) next() {
 func (r *Request) decide() {
 	g := r.Gateway
 	g.follow()
-	s, d := r.choose()
+	s, d := r.choose(0)
 	for d.Action == routing.Claim {
 		s, d = r.claim(&d)
 	}
@@ -90,15 +90,18 @@ func (r *Request) decide() {
 	}
 }
 
-func (r *Request) choose() (events.Stamp, routing.Decision) {
+func (r *Request) choose(claimed uint32) (events.Stamp, routing.Decision) {
 	g := r.Gateway
 	s := events.Stamp{
 		DecidedAt: g.world.Now, View: g.live.Position(), Pending: g.live.Own(), Client: r.Client, Dialect: r.Dialect, Asked: r.Model,
 		Session: r.Session, Tie: r.Tie, Tried: slices.Clone(r.tried), Cursor: g.cursors[r.Model], Waited: r.waited,
 		Last: int(r.attempt) >= int(g.world.Document.Policy.MaxAttempts), Tested: r.tested, Avoid: slices.Clone(r.avoid),
-		Offline: g.Offline, Unclaimed: g.unclaimed,
+		Offline: g.Offline, Unclaimed: g.unclaimed, Claimed: claimed,
 	}
 	d := routing.Decide(g.view, r.ID, r.attempt, &s, func(a uint32) int64 { return g.inFlight[a] })
+	if g.world.OnDecision != nil {
+		g.world.OnDecision(r, s, &d)
+	}
 	return s, d
 }
 
@@ -109,7 +112,7 @@ func (r *Request) claim(wanted *routing.Decision) (events.Stamp, routing.Decisio
 	h := r.header(wanted)
 	g.submit(events.Draft{Header: h, Data: &events.TrialClaimed{Trial: *wanted.Trial}})
 	g.Commit()
-	s, d := r.choose()
+	s, d := r.choose(wanted.Account)
 	if d.Action == routing.Dispatch && d.Account == wanted.Account && d.Trial != nil {
 		return s, d
 	}
@@ -120,7 +123,7 @@ func (r *Request) claim(wanted *routing.Decision) (events.Stamp, routing.Decisio
 	}
 	g.submit(events.Draft{Header: h, Data: &events.TrialClosed{Cells: wanted.Trial.Cells, End: events.TrialNotDispatched}})
 	g.Commit()
-	return r.choose()
+	return r.choose(0)
 }
 
 func (r *Request) header(d *routing.Decision) events.Header {

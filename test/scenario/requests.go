@@ -48,7 +48,7 @@ func (w *World) ask(a args, name string) (*Request, error) {
 		}
 	}
 	if session != "" {
-		r.Session = events.DigestOf(r.Client, session)
+		r.Session = events.SessionDigest(r.Client, session)
 	}
 	return r, nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/projections/admission"
+	"github.com/waybill/waybill/projections/routing"
 )
 
 // Start is when a world begins.
@@ -27,6 +28,9 @@ type World struct {
 	Document events.Document
 	Gateways []*Gateway
 	Hits     map[string]int // dispatches by account id
+
+	// OnDecision, where it is set, sees every decision before it is followed.
+	OnDecision func(r *Request, s events.Stamp, d *routing.Decision)
 
 	upstreams map[upstreamKey]*upstream
 	requests  map[string]*Request

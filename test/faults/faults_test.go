@@ -31,11 +31,18 @@ func TestEveryDecisionDerivesAgain(t *testing.T) {
 	gw := binary.Start(t, load.Pool(up.URL(), 20))
 	client := load.New(gw.URL, load.Models...)
 	ctx, cancel := context.WithCancel(t.Context())
-	told := make(chan int)
-	go func() { told <- tell(ctx, gw, seed) }()
+	readings := 0
+	told := make(chan struct{})
+	go func() {
+		defer close(told) // also when a failed call ends the goroutine
+		tell(ctx, gw, seed, &readings)
+	}()
 	client.Run(t.Context(), 32, n, seed)
 	cancel()
-	readings := <-told
+	<-told
+	if t.Failed() {
+		return
+	}
 	if client.Answered() != n {
 		t.Fatalf("%d of %d requests were answered whole: %v", client.Answered(), n, client.Statuses())
 	}
@@ -52,14 +59,14 @@ func TestEveryDecisionDerivesAgain(t *testing.T) {
 }
 
 // tell pushes readings that claim exhaustion and room in turn, until ctx ends.
-func tell(ctx context.Context, gw *binary.Gateway, seed uint64) int {
+func tell(ctx context.Context, gw *binary.Gateway, seed uint64, n *int) {
 	r := rand.New(rand.NewPCG(seed, 2))
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for n := 0; ; n++ {
+	for ; ; *n++ {
 		select {
 		case <-ctx.Done():
-			return n
+			return
 		case <-tick.C:
 		}
 		window := map[string]any{"name": "weekly", "reached": r.IntN(3) == 0, "resets_at": time.Now().Add(time.Hour).UTC().Format(time.RFC3339)}

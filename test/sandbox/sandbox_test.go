@@ -70,11 +70,11 @@ func TestASkipAndARefusalWithinTheFirstRequests(t *testing.T) {
 				t.Fatalf("the refusal does not say how to ask: %s", body)
 			}
 		}
-		type row struct{ ID string }
+		type row struct{ ID, Request string }
 		if skipped == "" {
 			for _, a := range binary.List[row](gw, "/accounts", "") {
 				if rows := binary.List[row](gw, "/requests", "skipped="+a.ID); len(rows) > 0 {
-					skipped = rows[0].ID
+					skipped = rows[0].Request
 				}
 			}
 		}

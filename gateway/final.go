@@ -16,6 +16,10 @@ import (
 // (R17). left says when it is worth coming back.
 func (x *exchange) final(left *routing.Refusal) {
 	a, f := x.tries.last, x.tries.why
+	if err := a.Durable(x.r.Context()); err != nil { // an error is an answer too: no first byte before its decision
+		x.undecided(err)
+		return
+	}
 	advice := x.advice(f, left)
 	x.end = endFailed
 	if advice.Replaced || !f.presentable() {

@@ -31,7 +31,7 @@ func TestKill9UnderLoad(t *testing.T) {
 	up := upstream.New(t)
 	up.Script("*", load.Faults(seed, 0.05))
 	gw := binary.New(t, load.Pool(up.URL(), 8))
-	var seen []string
+	var seen []load.Answer
 	var last binary.Verified
 	for i := range cycles {
 		gw.Up()
@@ -55,7 +55,7 @@ func TestKill9UnderLoad(t *testing.T) {
 
 // killed runs load and kills the gateway once so many answers were given, in
 // the midst of others. It returns the ids that clients have seen.
-func killed(t *testing.T, gw *binary.Gateway, seed uint64, answers int64) []string {
+func killed(t *testing.T, gw *binary.Gateway, seed uint64, answers int64) []load.Answer {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	client := load.New(gw.URL, load.Models...)
@@ -86,7 +86,7 @@ func checkClosed(t *testing.T, gw *binary.Gateway) {
 }
 
 // checkRecorded: every id that a client saw has a decision or a refusal.
-func checkRecorded(t *testing.T, gw *binary.Gateway, seen []string) {
+func checkRecorded(t *testing.T, gw *binary.Gateway, seen []load.Answer) {
 	t.Helper()
 	type event struct {
 		Request string `json:"request"`
@@ -97,13 +97,13 @@ func checkRecorded(t *testing.T, gw *binary.Gateway, seen []string) {
 			have[e.Request] = true
 		}
 	}
-	lost := 0
-	for _, id := range seen {
-		if !have[id] {
-			lost++
+	var lost []load.Answer
+	for _, a := range seen {
+		if !have[a.Request] {
+			lost = append(lost, a)
 		}
 	}
-	if lost > 0 {
-		t.Fatalf("%d of %d requests had a first byte and have no decision in the ledger", lost, len(seen))
+	if len(lost) > 0 {
+		t.Fatalf("%d of %d requests had a first byte and have no decision in the ledger, first: %+v", len(lost), len(seen), lost[0])
 	}
 }

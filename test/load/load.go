@@ -26,7 +26,7 @@ type Client struct {
 
 	http *http.Client
 	mu   sync.Mutex
-	seen []string
+	seen []Answer
 	sent atomic.Int64
 	got  atomic.Int64
 	by   map[int]int
@@ -38,11 +38,18 @@ func New(url string, models ...string) *Client {
 		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256, DisableCompression: true}}}
 }
 
-// Seen lists the ids of all requests that got a first byte.
-func (c *Client) Seen() []string {
+// Answer is an answer of which the client has seen the first byte.
+type Answer struct {
+	Request string // Waybill-Request-Id
+	Status  int
+	Refusal string // Waybill-Refusal
+}
+
+// Seen lists all requests that got a first byte.
+func (c *Client) Seen() []Answer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return append([]string(nil), c.seen...)
+	return append([]Answer(nil), c.seen...)
 }
 
 // Answered counts whole answers, of any status.
@@ -100,9 +107,8 @@ func (c *Client) one(ctx context.Context, r *rand.Rand) {
 		return // the gateway was killed: no first byte
 	}
 	defer resp.Body.Close()
-	id := resp.Header.Get("Waybill-Request-Id")
 	c.mu.Lock()
-	c.seen = append(c.seen, id)
+	c.seen = append(c.seen, Answer{resp.Header.Get("Waybill-Request-Id"), resp.StatusCode, resp.Header.Get("Waybill-Refusal")})
 	c.mu.Unlock()
 	if _, err := io.Copy(io.Discard, resp.Body); err == nil {
 		c.got.Add(1)

@@ -152,3 +152,28 @@ func TestB125_a_new_strategy_holds_from_the_next_request_on(t *testing.T) {
 		t.Errorf("the ledger does not show the change: %s", out)
 	}
 }
+
+func TestACredentialFileIsReadAgainOnceItsCredentialIsRefused(t *testing.T) {
+	u := upstream(t)
+	key := filepath.Join(t.TempDir(), "key")
+	write(t, key, "bad-1\n")
+	i := install(t, "accounts:\n  - {id: a, provider: openai-compatible, base_url: '"+u+"', api_key_file: '"+key+"'}\n")
+	write(t, key, "good-1\n")
+	if a := i.chat("m1"); a.status != 200 || !strings.Contains(a.body, "good-1") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	if code, out, _ := i.shell("events", "--type", "account.changed", "--json"); code != 0 || !strings.Contains(out, `"credential"`) {
+		t.Errorf("the new epoch is not recorded: %s", out)
+	}
+}
+
+func TestACredentialCommandGivesTheToken(t *testing.T) {
+	u := upstream(t)
+	i := install(t, "accounts:\n  - {id: a, provider: openai-compatible, base_url: '"+u+"', credential_command: [printf, printed-token]}\n")
+	if a := i.chat("m1"); a.status != 200 || !strings.Contains(a.body, "printed-token") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	if strings.Contains(i.log.b.String(), "printed-token") {
+		t.Error("the token is in the log")
+	}
+}

@@ -43,7 +43,7 @@ func frames(s string) []frame {
 
 // live is an answer being read while it comes.
 type live struct {
-	t      *testing.T
+	t      testing.TB
 	res    *http.Response
 	cancel context.CancelFunc
 	r      *bufio.Reader
@@ -91,7 +91,7 @@ func (l *live) leave() {
 	l.res.Body.Close()
 }
 
-func wantGone(t *testing.T, ch <-chan struct{}, within time.Duration, what string) {
+func wantGone(t testing.TB, ch <-chan struct{}, within time.Duration, what string) {
 	t.Helper()
 	select {
 	case <-ch:

@@ -33,6 +33,7 @@ type plan struct {
 	clients  []gateway.Client
 	expose   bool
 	relaxed  bool
+	quiet    bool              // no log
 	keys     map[string]string // credential of an account, default its name
 	base     map[string]string // base URL of an account, default the scripted upstream
 	headers  http.Header       // of every account
@@ -44,7 +45,7 @@ type plan struct {
 // name stands for three accounts, one per dialect: "a" speaks OpenAI's
 // protocol, "a-msg" Anthropic's, "a-gem" Gemini's, all with the credential "a".
 type world struct {
-	t      *testing.T
+	t      testing.TB
 	up     *upstream.Server
 	server *httptest.Server
 	engine *engine.Engine
@@ -98,7 +99,7 @@ var dialects = []struct {
 
 // start makes a world: accounts a, b, c unless told otherwise, model m1 in
 // their order.
-func start(t *testing.T, set ...func(*plan)) *world {
+func start(t testing.TB, set ...func(*plan)) *world {
 	t.Helper()
 	p := &plan{names: []string{"a", "b"}, policy: testPolicy(), expose: true}
 	for _, fn := range set {
@@ -106,13 +107,16 @@ func start(t *testing.T, set ...func(*plan)) *world {
 	}
 	w := &world{t: t, up: upstream.New(t), logged: &logged{}, told: make(chan struct{})}
 	logger := slog.New(slog.NewJSONHandler(w.logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	if p.quiet {
+		logger = slog.New(slog.DiscardHandler)
+	}
 	w.log = ledger.Open(ledgertest.NewMemory())
 	t.Cleanup(func() { w.log.Close() })
 	enrolments, accounts := p.accounts(w.up.URL(), &w.fault)
 	var err error
 	w.engine, err = engine.Open(t.Context(), engine.Options{
 		Log: w.log, Accounts: enrolments, Document: events.Document{Policy: p.policy, Models: p.routes()},
-		Relaxed: p.relaxed, Version: "test", Logger: logger, Strict: true,
+		Relaxed: p.relaxed, Version: "test", Logger: logger, Strict: !p.quiet,
 	})
 	if err != nil {
 		t.Fatalf("open engine: %v", err)
@@ -365,7 +369,7 @@ func (w *world) wantClasses(want ...string) {
 	}
 }
 
-func (a answer) want(t *testing.T, status int) {
+func (a answer) want(t testing.TB, status int) {
 	t.Helper()
 	if a.status != status {
 		t.Errorf("status %d, want %d; body %.300s", a.status, status, a.body)

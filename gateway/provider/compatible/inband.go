@@ -13,12 +13,19 @@ import (
 func InBand(a *provider.Answer) *events.Reading {
 	g := provider.Gauge{At: a.At, Header: a.Header}
 	var windows []events.Window
-	for _, kind := range []string{"requests", "tokens", "project-tokens"} {
-		w, ok := g.Bucket(kind, time.Minute, "X-Ratelimit-Limit-"+kind, "X-Ratelimit-Remaining-"+kind, "X-Ratelimit-Reset-"+kind)
-		if ok {
+	for i := range buckets {
+		b := &buckets[i]
+		if w, ok := g.Bucket(b.kind, time.Minute, b.limit, b.remaining, b.reset); ok {
 			w.Scope = events.Scope{Kind: events.ScopeModel, Name: a.Model}
 			windows = append(windows, w)
 		}
 	}
 	return g.Reading(windows)
+}
+
+// buckets are the headers of each bucket, canonical: every answer is looked at.
+var buckets = [...]struct{ kind, limit, remaining, reset string }{
+	{"requests", "X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Reset-Requests"},
+	{"tokens", "X-Ratelimit-Limit-Tokens", "X-Ratelimit-Remaining-Tokens", "X-Ratelimit-Reset-Tokens"},
+	{"project-tokens", "X-Ratelimit-Limit-Project-Tokens", "X-Ratelimit-Remaining-Project-Tokens", "X-Ratelimit-Reset-Project-Tokens"},
 }

@@ -51,7 +51,8 @@ bench: build ## the benchmark against a bare reverse proxy; BENCH_SECONDS and BE
 	$(GO) run ./test/bench
 
 docs: ## write the pages of docs/ that are generated from code
-	$(GO) test ./gateway/config ./events -run 'Reference|Catalogue' -update
+	$(GO) generate ./events
+	$(GO) test ./gateway/config -run Reference -update
 
 fuzz: ## every fuzz target for FUZZTIME each
 	@for p in $$($(GO) list ./...); do \

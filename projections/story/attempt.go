@@ -2,6 +2,7 @@ package story
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/waybill/waybill/events"
 )
@@ -91,7 +92,7 @@ func (a *Attempt) sentence(asked string, e *events.Event) string {
 	if e == nil {
 		return s + " and has not been answered."
 	}
-	took := span(a.AnsweredAt.Sub(a.DispatchedAt))
+	took := span(time.Duration(a.DurationMS) * time.Millisecond)
 	if p, ok := e.Data.(*events.AttemptSucceeded); ok {
 		return s + fmt.Sprintf(" and was answered %d after %s%s.", p.Answer.Status, took, prefixed(", ", usageWords(p.Answer.Usage)))
 	}

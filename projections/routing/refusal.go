@@ -150,7 +150,7 @@ func (t *tally) message(r *Refusal, asked string, candidates int) string {
 		fmt.Fprintf(&b, "%s accounts for the model %s have exhausted their quota (%s; earliest reset %s)",
 			share(t.exhausted, candidates), model, attempts(r), reset(r.Earliest))
 	case r.Code == CodeSaturated:
-		fmt.Fprintf(&b, "all connections of %d accounts for the model %s are taken", candidates, model)
+		fmt.Fprintf(&b, "every account for the model %s has all its connections in use", model)
 	default:
 		fmt.Fprintf(&b, "no account for the model %s can be used now", model)
 	}

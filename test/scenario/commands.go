@@ -159,8 +159,10 @@ func settings(s events.Settings, a args) (_ events.Settings, epoch events.Epoch,
 		case "models":
 			s.Models = strings.Split(value, ",")
 		case "family":
-			family, globs, _ := strings.Cut(value, ":")
-			s.Families = append(slices.Clone(s.Families), events.Family{Name: family, Models: strings.Split(globs, ",")})
+			for _, f := range strings.Split(value, "+") {
+				family, globs, _ := strings.Cut(f, ":")
+				s.Families = append(slices.Clone(s.Families), events.Family{Name: family, Models: strings.Split(globs, ",")})
+			}
 		case "weight":
 			_, err = fmt.Sscan(value, &s.Weight)
 		case "priority":

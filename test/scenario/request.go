@@ -188,6 +188,9 @@ func retry(after int64, source string) string {
 	if after == 0 {
 		return ""
 	}
+	if source == "" {
+		return fmt.Sprintf(", retry after %d s", after)
+	}
 	return fmt.Sprintf(", retry after %d s (%s)", after, source)
 }
 

@@ -106,7 +106,7 @@ func (w *World) cmdRequests(a args) error {
 	if err != nil {
 		return err
 	}
-	before := maps.Clone(w.Hits)
+	before, said := maps.Clone(w.Hits), w.took()
 	all := make([]*Request, n)
 	for i := range all {
 		if all[i], err = w.ask(a, fmt.Sprintf("r%d", i+1)); err != nil {
@@ -122,7 +122,7 @@ func (w *World) cmdRequests(a args) error {
 	for _, r := range all {
 		delete(w.requests, r.Name)
 	}
-	w.tracef("%s", w.summary(all, before))
+	w.tracef("%s%s", said, w.summary(all, before))
 	return nil
 }
 
@@ -169,7 +169,9 @@ func (w *World) summary(all []*Request, before map[string]int) string {
 func (w *World) hitsSince(before map[string]int) string {
 	s := ""
 	for _, a := range w.Gateway().view.Admission.Roster() {
-		s += fmt.Sprintf(" %s=%d", a.ID, w.Hits[a.ID]-before[a.ID])
+		if n := w.Hits[a.ID] - before[a.ID]; n > 0 {
+			s += fmt.Sprintf(" %s=%d", a.ID, n)
+		}
 	}
 	return s
 }

@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,7 +37,7 @@ func (w *World) cmdRepeat(a args) error {
 	if err != nil {
 		return err
 	}
-	before := maps.Clone(w.Hits)
+	before, said := maps.Clone(w.Hits), w.took()
 	var all []*Request
 	for range n {
 		for _, c := range strings.Split(body, " | ") {
@@ -50,8 +51,11 @@ func (w *World) cmdRepeat(a args) error {
 		}
 		w.Advance(step)
 	}
-	w.took()
-	w.tracef("%s", w.summary(all, before))
+	w.took() // the summary says it
+	w.trace.WriteString(said)
+	if len(all) > 0 {
+		w.tracef("%s", w.summary(all, before))
+	}
 	return nil
 }
 
@@ -129,14 +133,14 @@ func (w *World) cmdOperator(a args) error {
 	return nil
 }
 
-// cmdAccounts prints one line per account: its verdict for a model, "" for the
-// account itself.
+// cmdAccounts prints one line per account, or for the named ones: its verdict
+// for a model, "" for the account itself.
 func (w *World) cmdAccounts(a args) error {
 	g := w.Gateway()
 	g.follow()
 	doc, _ := g.view.Admission.Document()
 	for _, acct := range g.view.Admission.Roster() {
-		if acct.Retired {
+		if acct.Retired || len(a.pos) > 0 && !slices.Contains(a.pos, acct.ID) {
 			continue
 		}
 		p := admission.Path{Account: acct.No, Model: a.named["model"]}
@@ -200,9 +204,27 @@ func (w *World) cmdWhy(a args) error {
 			since(c.Since), since(c.Until), since(c.TrialAt), c.Step, g.evidence(c.Evidence))
 	}
 	for _, win := range s.Windows {
-		w.tracef("    window %s: %s%% left, resets at %s, read at %s%s", win.Name, win.RemainingPercent.V, since(win.ResetsAt), since(win.ObservedAt), map[bool]string{true: ", stale"}[win.Stale])
+		w.tracef("    window %s: %sresets at %s, read at %s%s", win.Name, numbers(&win.Window), since(win.ResetsAt), since(win.ObservedAt), map[bool]string{true: ", stale"}[win.Stale])
 	}
 	return nil
+}
+
+// numbers are a window's own, as far as it has any.
+func numbers(win *events.Window) string {
+	s := ""
+	for _, n := range []struct {
+		name string
+		v    events.OptDecimal
+	}{{"used", win.Used}, {"limit", win.Limit}, {"% used", win.UsedPercent}, {"% left", win.RemainingPercent}} {
+		switch {
+		case !n.v.Set:
+		case n.name[0] == '%':
+			s += n.v.V.String() + n.name + ", "
+		default:
+			s += n.name + " " + n.v.V.String() + ", "
+		}
+	}
+	return s
 }
 
 // evidence names the types of the events that references lead to.

@@ -42,7 +42,7 @@ func (w *World) answer(r *Request) (Outcome, error) {
 // words are the outcomes that scripts are written in.
 var words = map[string]Outcome{
 	"ok":          {Class: events.ClassSuccess, Status: 200},
-	"burst":       {Class: events.ClassRateLimited, Status: 429, Scope: events.Scope{Kind: events.ScopeModel}},
+	"burst":       {Class: events.ClassRateLimited, Status: 429},
 	"window":      {Class: events.ClassWindowExhausted, Status: 429},
 	"402":         {Class: events.ClassCreditsExhausted, Status: 402},
 	"401":         {Class: events.ClassAuthFailed, Status: 401},

@@ -1,0 +1,21 @@
+package scenario
+
+import "testing"
+
+func Test_G1_G2_G3_G5_G6_G7_G9_G10_G11_G13_G14_G25_G26_G27_G35_failures(t *testing.T) {
+	transcript(t, "g_failures")
+}
+
+func Test_G15_G17_G18_G29_G31_G33_G34_G37_G38_G39_G41_G42_G43_quota(t *testing.T) {
+	transcript(t, "g_quota")
+}
+
+func Test_G19_G21_G22_G23_sticky(t *testing.T) { transcript(t, "g_sticky") }
+
+func Test_A1_A2_A3_A5_A6_A10_A11_A13_A14_A15_A17_A18_A19_A21_A22_A25_A26_A27_A29_A30(t *testing.T) {
+	transcript(t, "a_openai_auth")
+}
+
+func Test_B1_B2_B3_B5_B6_B9_B10_B11_B14_B15_B17_B22_B23_B25_B26_B27_B29_B30_B31_B33_B34_B35(t *testing.T) {
+	transcript(t, "b_admission")
+}

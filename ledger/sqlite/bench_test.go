@@ -12,3 +12,7 @@ import (
 func BenchmarkStore(b *testing.B) {
 	ledgertest.Bench(b, func(dir string) (ledger.Store, error) { return sqlite.Open(filepath.Join(dir, "waybill.db")) })
 }
+
+func BenchmarkReads(b *testing.B) {
+	ledgertest.BenchReads(b, func(dir string) (ledger.Store, error) { return sqlite.Open(filepath.Join(dir, "waybill.db")) })
+}

@@ -6,7 +6,7 @@ import (
 )
 
 // walSize covers wal_autocheckpoint pages of 4,096 bytes with their headers.
-const walSize = 4000*(4096+24) + 32
+const walSize = 2000*(4096+24) + 32
 
 // extendWAL fills the write-ahead log with zeros up to the size at which it is
 // used again from the start. SQLite ends its log at the first frame whose

@@ -32,7 +32,7 @@ type writer struct {
 var pragmas = [...]string{
 	"PRAGMA journal_mode=WAL",
 	"PRAGMA synchronous=FULL",
-	"PRAGMA wal_autocheckpoint=4000",
+	"PRAGMA wal_autocheckpoint=2000",
 	"PRAGMA cache_size=-8192",
 	"PRAGMA temp_store=MEMORY",
 	"PRAGMA trusted_schema=OFF",

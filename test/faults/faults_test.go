@@ -27,7 +27,7 @@ func TestEveryDecisionDerivesAgain(t *testing.T) {
 		seed = v
 	}
 	up := upstream.New(t)
-	up.Script("*", load.Faults(seed, 0.1))
+	up.Script("*", load.Faults(seed, 0.008))
 	gw := binary.Start(t, load.Pool(up.URL(), 20))
 	client := load.New(gw.URL, load.Models...)
 	ctx, cancel := context.WithCancel(t.Context())

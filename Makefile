@@ -13,7 +13,7 @@ LINT      ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.2
 TEST_MODULES := $(patsubst %/go.mod,%,$(wildcard test/*/go.mod))
 SOURCES   := $(shell find . -name '*.go' -not -path './test/*' -not -path './.git/*' 2>/dev/null) go.mod go.sum
 
-.PHONY: help run sandbox build test test-modules lint bench docs fuzz simulate prove clean
+.PHONY: help run sandbox build test test-modules lint bench docs fuzz simulate prove prove-kill prove-rederive clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,11 +61,23 @@ fuzz: ## every fuzz target for FUZZTIME each
 	  done; \
 	done
 
-simulate: ## seeded worlds of several gateways on one ledger: make simulate SEED=n
-	$(GO) test -run '^TestSimulate' -count=1 -v ./test/simulate/... -seed $(or $(SEED),1)
+simulate: ## the rules of admission over random histories on a fake clock: make simulate SEED=n
+	WAYBILL_SEED=$(or $(SEED),1) $(GO) test -count=1 ./projections/admission
 
-prove: ## the long forms of what must be shown, one JSON line each
-	WAYBILL_PROVE=1 $(GO) test -run '^TestProve' -count=1 -timeout 2h -v $(PACKAGES) | grep -E '^\{|^(FAIL|panic|---.*FAIL)'
+prove: prove-kill prove-rederive ## the long forms of what must be shown, one JSON line each
+
+prove-kill: bin/waybill-race ## kill -9 under load: nothing given whose decision is missing
+	@$(call prove,./test/kill,WAYBILL_KILL_CYCLES=$(or $(CYCLES),100))
+
+prove-rederive: bin/waybill-race ## random faults over 20 accounts: every decision derived again
+	@$(call prove,./test/faults,WAYBILL_FAULT_REQUESTS=$(or $(REQUESTS),40000))
+
+# prove runs a package's tests in their long form and prints their JSON lines.
+define prove
+	log=$$(mktemp); \
+	if $(2) SEED=$(or $(SEED),1) WAYBILL_BIN=$(CURDIR)/bin/waybill-race $(GO) test -count=1 -timeout 2h -v $(1) >$$log 2>&1; \
+	then grep '^{' $$log; rm -f $$log; else cat $$log; rm -f $$log; exit 1; fi
+endef
 
 clean: ## remove what was built and what serving left behind in var/
 	rm -rf bin var

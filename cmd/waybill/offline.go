@@ -15,7 +15,7 @@ import (
 
 // offline makes a call of the admin API in this process, on a ledger that no
 // gateway holds. It is the same handler that a gateway runs.
-func offline(ctx context.Context, s *std, e config.Environment, path string, o operation) (out recorded, err error) {
+func offline(ctx context.Context, e config.Environment, path string, o operation) (out recorded, err error) {
 	log, err := openExisting(e.Ledger)
 	if err != nil {
 		return out, err

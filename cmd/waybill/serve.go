@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 )
@@ -51,8 +52,7 @@ func serve(ctx context.Context, s *std, forceSandbox bool) error {
 		svc.log.Warn(w)
 	}
 	if err := svc.start(ctx); err != nil {
-		svc.stop()
-		return err
+		return errors.Join(err, svc.stop())
 	}
 	svc.greet()
 	svc.wait(ctx)

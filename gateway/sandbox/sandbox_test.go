@@ -181,7 +181,7 @@ func TestTheConsoleClaimsExhaustionAndThenRoom(t *testing.T) {
 			if err := json.Unmarshal(b, &r); err != nil {
 				return err
 			}
-			if account != amber || r.Windows[0].ResetsAt.Sub(time.Now()) < 71*time.Hour {
+			if account != amber || time.Until(r.Windows[0].ResetsAt) < 71*time.Hour {
 				t.Errorf("%s: %s", account, b)
 			}
 			said = append(said, map[bool]string{true: "spent", false: "room"}[r.Windows[0].Reached])

@@ -23,7 +23,7 @@ type attempt struct {
 	look   dialect.Inspector // nil until an answer is being read
 	answer events.Answer
 
-	spare     bool // another candidate was admitted when this one was chosen
+	spare     bool // another attempt might find somebody
 	committed bool // bytes have reached the client
 	succeeded bool // recorded as a success
 	recorded  bool // an outcome is recorded

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/engine"
 	"github.com/waybill/waybill/gateway/provider"
 	"github.com/waybill/waybill/projections/routing"
@@ -45,24 +44,13 @@ func (x *exchange) ask() engine.Ask {
 
 // begin is a decided attempt, its clock running.
 func (x *exchange) begin(att *engine.Attempt) *attempt {
-	a := &attempt{Attempt: att, x: x, up: x.cfg.accounts[att.Account.ID], spare: hasSpare(att)}
+	a := &attempt{Attempt: att, x: x, up: x.cfg.accounts[att.Account.ID], spare: att.Decision.Spare}
 	t := &x.tries
 	t.current, t.policy, t.account = a, att.Policy, att.Account.ID
 	t.tried = append(t.tried, att.Account.No)
 	t.tested = t.tested || att.Decision.Trial != nil
 	a.startWatch(x.r.Context())
 	return a
-}
-
-// hasSpare says whether another candidate could have served, too.
-func hasSpare(att *engine.Attempt) bool {
-	for i := range att.Decision.Candidates {
-		c := &att.Decision.Candidates[i]
-		if c.Account != att.Account.No && c.Reason == events.ReasonNone {
-			return true
-		}
-	}
-	return false
 }
 
 // run is one dispatch and what comes of it: nil when the client has been

@@ -109,10 +109,11 @@ func (e *Engine) decide(w *walk) (next, error) {
 
 // choose asks routing on the views as they stand.
 func (e *Engine) choose(w *walk, now events.Time) (events.Stamp, routing.Decision) {
+	doc, _ := e.view.Admission.Document()
 	s := events.Stamp{
 		DecidedAt: now, View: e.live.Position(), Pending: e.live.Own(),
 		Client: w.ask.Client, Dialect: w.ask.Dialect, Asked: w.ask.Model, Session: w.ask.Session,
-		Tie: w.ask.Tie, Tried: w.ask.Tried, Cursor: e.cursors.get(w.ask.Model), Waited: w.waited, Last: w.ask.Last,
+		Tie: w.ask.Tie, Tried: w.ask.Tried, Cursor: e.cursors.get(w.ask.Model), Waited: w.waited, Last: w.ask.Last || w.ask.Attempt >= doc.Policy.MaxAttempts,
 		Tested: w.ask.Tested, Avoid: w.ask.Avoid,
 	}
 	if w.claim != nil {

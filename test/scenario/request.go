@@ -142,7 +142,7 @@ func (r *Request) dispatch(s events.Stamp, d routing.Decision) {
 		g.unclaimed = g.world.Now
 	}
 	r.tried = append(r.tried, d.Account)
-	r.tested = r.tested || d.Trial != nil && !d.LastPath
+	r.tested = r.tested || d.Trial != nil
 	r.walked.Tied = r.Tie != 0
 	routed := d.Routed(&r.open.stamp)
 	var list []events.Draft

@@ -61,8 +61,8 @@ func (l *Look) first(rules []Rule, below rank) (Finding, bool) {
 func (l *Look) finding(r *Rule) Finding {
 	f := Finding{Class: r.Class, Rule: r.ID, Failover: r.Failover, Permanent: r.Permanent}
 	f.Hint = l.hint(r.Resets, r.Class)
-	if f.Hint == nil && r.Class == events.ClassRateLimited {
-		f.Hint = l.hint(append(RetryAfter(), SpentBucket()), r.Class) // stated, though this provider is not known to
+	if f.Hint == nil {
+		f.Hint = l.hint(statedAnyway(r.Class), r.Class)
 	}
 	if r.BySize > 0 && f.Class == events.ClassRateLimited && f.Hint != nil && f.Hint.Until.Sub(l.At) >= r.BySize {
 		f.Class = events.ClassWindowExhausted
@@ -74,6 +74,18 @@ func (l *Look) finding(r *Rule) Finding {
 		f.Scope = l.scope(r.Scope, f.Class)
 	}
 	return f
+}
+
+// statedAnyway is where a reset may stand that the row does not know of: what an
+// answer states counts (R7, R8), whoever sends it.
+func statedAnyway(c events.Class) []Reset {
+	switch c {
+	case events.ClassRateLimited:
+		return append(RetryAfter(), SpentBucket())
+	case events.ClassWindowExhausted, events.ClassCreditsExhausted, events.ClassOverloaded, events.ClassServerError:
+		return RetryAfter()
+	}
+	return nil
 }
 
 // fallback is what a status means where no row does.

@@ -65,22 +65,13 @@ func limits() []provider.Rule {
 	}
 }
 
-// namedModel narrows to the model that the text names ("for model X"). Messages
-// are compared in lower case; the spelling that was sent is kept.
+// namedModel narrows to the model that was asked where the text speaks of one
+// ("for model X"). The name itself is not taken from the text.
 func namedModel(l *provider.Look) events.Scope {
-	_, after, ok := strings.Cut(l.Env.Message, "for model ")
-	if !ok {
+	if l.Model == "" || !strings.Contains(l.Env.Message, "for model ") {
 		return events.Scope{}
 	}
-	name, _, _ := strings.Cut(after, " ")
-	name = strings.Trim(name, ".,;:`'\"")
-	switch {
-	case name == "":
-		return events.Scope{}
-	case strings.EqualFold(name, l.Model):
-		name = l.Model
-	}
-	return events.Scope{Kind: events.ScopeModel, Name: name}
+	return events.Scope{Kind: events.ScopeModel, Name: l.Model}
 }
 
 func accounts() []provider.Rule {

@@ -1,0 +1,9 @@
+package codingplan
+
+import (
+	"testing"
+
+	"github.com/waybill/waybill/gateway/provider/providertest"
+)
+
+func TestGolden(t *testing.T) { providertest.Run(t, Provider(), "coding-plan") }

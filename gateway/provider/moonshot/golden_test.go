@@ -1,0 +1,9 @@
+package moonshot
+
+import (
+	"testing"
+
+	"github.com/waybill/waybill/gateway/provider/providertest"
+)
+
+func TestGolden(t *testing.T) { providertest.Run(t, Provider(), "moonshot") }

@@ -2,7 +2,6 @@ package story
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/waybill/waybill/events"
 )
@@ -92,7 +91,7 @@ func (a *Attempt) sentence(asked string, e *events.Event) string {
 	if e == nil {
 		return s + " and has not been answered."
 	}
-	took := span(time.Duration(a.DurationMS) * time.Millisecond)
+	took := span(a.AnsweredAt.Sub(a.DispatchedAt))
 	if p, ok := e.Data.(*events.AttemptSucceeded); ok {
 		return s + fmt.Sprintf(" and was answered %d after %s%s.", p.Answer.Status, took, prefixed(", ", usageWords(p.Answer.Usage)))
 	}

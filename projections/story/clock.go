@@ -32,6 +32,8 @@ func span(d time.Duration) string {
 		d = -d
 	}
 	switch {
+	case d < time.Millisecond:
+		return "less than 1 ms"
 	case d < time.Second:
 		return fmt.Sprintf("%d ms", d.Milliseconds())
 	case d < 10*time.Second:

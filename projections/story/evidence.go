@@ -237,14 +237,17 @@ func usageWords(u *events.Usage) string {
 		return ""
 	}
 	var parts []string
-	add := func(n events.OptInt, word string) {
-		if n.Set {
-			parts = append(parts, fmt.Sprintf("%d %s", n.V, word))
+	add := func(n events.OptInt, one, many string) {
+		switch {
+		case n.Set && n.V == 1:
+			parts = append(parts, "1 "+one)
+		case n.Set:
+			parts = append(parts, fmt.Sprintf("%d %s", n.V, many))
 		}
 	}
-	add(u.Input, "tokens in")
-	add(u.CachedInput, "of them cached")
-	add(u.Output, "tokens out")
+	add(u.Input, "token in", "tokens in")
+	add(u.CachedInput, "of them cached", "of them cached")
+	add(u.Output, "token out", "tokens out")
 	s := strings.Join(parts, ", ")
 	if u.Partial {
 		s += " (as far as seen)"

@@ -2,6 +2,7 @@ package story
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/projections/requests"
@@ -114,11 +115,7 @@ func (b *Builder) sentences(r *Request, row *requests.Row) []string {
 	for i := range r.Decisions {
 		d := &r.Decisions[i]
 		out = append(out, d.Sentence)
-		for k := range d.Candidates {
-			if c := &d.Candidates[k]; !(c.Chosen && c.Admitted) && !(c.Admitted && len(c.Cells) == 0) {
-				out = append(out, c.Sentence)
-			}
-		}
+		out = append(out, skips(d)...)
 		if d.Kind == "dispatch" && next < len(r.Attempts) {
 			out = append(out, r.Attempts[next].Sentence)
 			next++
@@ -128,6 +125,25 @@ func (b *Builder) sentences(r *Request, row *requests.Row) []string {
 		out = append(out, "The request is not answered yet.")
 	}
 	return append(out, r.Replay.Sentence)
+}
+
+// skips tells the candidates that have something to say: not those that were
+// simply admitted, and those that the attempts before tell of in one sentence.
+func skips(d *Decision) []string {
+	var out, tried []string
+	for k := range d.Candidates {
+		switch c := &d.Candidates[k]; {
+		case c.Reason == events.ReasonAlreadyTried.String():
+			tried = append(tried, c.Account)
+		case c.Chosen && c.Admitted, c.Admitted && len(c.Cells) == 0:
+		default:
+			out = append(out, c.Sentence)
+		}
+	}
+	if len(tried) > 0 {
+		out = append(out, "This request had been sent to "+strings.Join(tried, " and ")+" before, and goes to each account once.")
+	}
+	return out
 }
 
 func opening(r *Request) string {

@@ -21,17 +21,21 @@ import (
 // Begin is a Monday afternoon.
 var Begin = events.At(time.Date(2026, 11, 30, 14, 0, 0, 0, time.UTC))
 
-// Clock is moved by hand.
+// Clock is moved by hand, and by itself too when it ticks.
 type Clock struct {
-	mu  sync.Mutex
-	now events.Time
+	mu    sync.Mutex
+	now   events.Time
+	start time.Time // zero: it stands still between moves
 }
 
 // Now is the clock's time.
 func (c *Clock) Now() events.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.now
+	if c.start.IsZero() {
+		return c.now
+	}
+	return c.now.Add(time.Since(c.start))
 }
 
 // Pass moves it.
@@ -58,8 +62,14 @@ func Document(accounts ...string) events.Document {
 // Open starts an engine; Close it before another one uses the store.
 func Open(t testing.TB, store ledger.Store, clock *Clock, accounts ...string) *Gateway {
 	t.Helper()
+	return OpenWith(t, store, clock, Document(accounts...), accounts...)
+}
+
+// OpenWith starts an engine under another document.
+func OpenWith(t testing.TB, store ledger.Store, clock *Clock, doc events.Document, accounts ...string) *Gateway {
+	t.Helper()
 	g := &Gateway{Log: ledger.Open(store), Clock: clock, t: t}
-	o := engine.Options{Log: g.Log, Document: Document(accounts...), Version: "test", Now: clock.Now, Strict: true}
+	o := engine.Options{Log: g.Log, Document: doc, Version: "test", Now: clock.Now, Strict: true, Relaxed: true}
 	for i, id := range accounts {
 		o.Accounts = append(o.Accounts, engine.Enrolment{ID: id, Epoch: events.Epoch(i + 1), Settings: events.Settings{
 			Provider: "openai-compatible", Endpoint: id + ".example", Dialects: []events.Dialect{events.DialectOpenAI}, QuotaSource: "push"}})
@@ -74,6 +84,9 @@ func Open(t testing.TB, store ledger.Store, clock *Clock, accounts ...string) *G
 
 // NewClock stands at Begin.
 func NewClock() *Clock { return &Clock{now: Begin} }
+
+// NewTicking begins at Begin and ticks, so that waits end by themselves.
+func NewTicking() *Clock { return &Clock{now: Begin, start: time.Now()} }
 
 // Close ends the engine and its log.
 func (g *Gateway) Close() {

@@ -1,0 +1,170 @@
+package usage
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/waybill/waybill/events"
+)
+
+const t0 events.Time = 1_796_000_000_000_000
+
+type tape struct {
+	view *View
+	at   events.Position
+	now  events.Time
+}
+
+func newTape(by By) *tape {
+	t := &tape{view: New(by), now: t0}
+	for _, a := range []string{"a", "b"} {
+		t.add(events.Header{Account: a}, &events.AccountEnrolled{})
+	}
+	return t
+}
+
+func (t *tape) add(h events.Header, p events.Payload) {
+	t.at++
+	h.ObservedAt = t.now
+	t.view.Apply(&events.Event{Header: h, Position: t.at, Data: p})
+}
+
+func (t *tape) routed(req byte, attempt uint32, no uint32, model string, skipped ...events.Verdict) {
+	t.add(events.Header{Request: uuid.UUID{req}, Attempt: attempt, Account: string('a' + rune(no-1))},
+		&events.AttemptRouted{Stamp: events.Stamp{DecidedAt: t.now, Client: "app", Asked: model}, Chosen: no, Skipped: skipped})
+}
+
+func (t *tape) ok(req byte, attempt uint32, account string, u *events.Usage) {
+	t.add(events.Header{Request: uuid.UUID{req}, Attempt: attempt, Account: account}, &events.AttemptSucceeded{Answer: events.Answer{Status: 200, Usage: u}})
+}
+
+func (t *tape) fail(req byte, attempt uint32, account string, followed events.Followed, u *events.Usage) {
+	t.add(events.Header{Request: uuid.UUID{req}, Attempt: attempt, Account: account},
+		events.FailureEvent(events.Failure{Class: events.ClassNetwork, Followed: followed, Answer: events.Answer{Usage: u}}))
+}
+
+func (t *tape) sum(test *testing.T, key string) Sum {
+	test.Helper()
+	for _, s := range t.view.Sums() {
+		if s.Key == key {
+			return s
+		}
+	}
+	test.Fatalf("no sum of %q in %+v", key, t.view.Sums())
+	return Sum{}
+}
+
+func tokens(in, cached, out int64) *events.Usage {
+	return &events.Usage{Input: events.Int(in), CachedInput: events.Int(cached), Output: events.Int(out)}
+}
+
+func TestB106_costs_belong_to_attempts_and_a_request_counts_once(t *testing.T) {
+	by := newTape(Account)
+	by.routed(1, 1, 1, "m1")
+	by.fail(1, 1, "a", events.FollowedFailover, nil) // reads all, then breaks: possibly billed, unknown
+	by.routed(1, 2, 2, "m1")
+	by.ok(1, 2, "b", tokens(10, 0, 5))
+	a, b := by.sum(t, "a"), by.sum(t, "b")
+	if a.Requests != 1 || a.Attempts != 1 || a.Failed != 1 || a.Unknown != 1 || a.Input != 0 {
+		t.Errorf("a: %+v", a)
+	}
+	if b.Requests != 1 || b.Served != 1 || b.Input != 10 || b.Output != 5 {
+		t.Errorf("b: %+v", b)
+	}
+	client := newTape(Client)
+	client.routed(1, 1, 1, "m1")
+	client.fail(1, 1, "a", events.FollowedFailover, nil)
+	client.routed(1, 2, 2, "m1")
+	client.ok(1, 2, "b", tokens(10, 0, 5))
+	if s := client.sum(t, "app"); s.Requests != 1 || s.Attempts != 2 || s.Served != 1 || s.Input != 10 {
+		t.Errorf("client: %+v", s)
+	}
+}
+
+func TestB097_usage_equals_the_upstreams_exactly(t *testing.T) {
+	p := newTape(Account)
+	p.routed(1, 1, 1, "m1")
+	p.ok(1, 1, "a", tokens(2543, 0, 7))
+	if s := p.sum(t, "a"); s.Input != 2543 || s.CachedInput != 0 || s.Served != 1 {
+		t.Fatalf("%+v", s)
+	}
+}
+
+func TestB103_an_answer_that_says_nothing_is_unknown_and_not_zero(t *testing.T) {
+	p := newTape(Account)
+	p.routed(1, 1, 1, "m1")
+	p.ok(1, 1, "a", nil)
+	p.routed(2, 1, 1, "m1")
+	p.ok(2, 1, "a", tokens(0, 0, 0))
+	if s := p.sum(t, "a"); s.Unknown != 1 || s.Served != 2 {
+		t.Fatalf("%+v", s)
+	}
+}
+
+func TestAStreamThatBrokeOffCountsWhatWasSeen(t *testing.T) {
+	p := newTape(Account)
+	p.routed(1, 1, 1, "m1")
+	u := tokens(10, 4, 3)
+	u.Partial = true
+	p.fail(1, 1, "a", events.FollowedNothing, u)
+	if s := p.sum(t, "a"); s.Partial != 1 || s.Input != 10 || s.CachedInput != 4 || s.Output != 3 {
+		t.Fatalf("%+v", s)
+	}
+}
+
+func TestSkipsAndRefusals(t *testing.T) {
+	spent := events.Verdict{Account: 1, Reason: events.ReasonWindowExhausted}
+	play := func(by By) *tape {
+		p := newTape(by)
+		p.routed(1, 1, 2, "m1", spent)
+		p.ok(1, 1, "b", nil)
+		p.add(events.Header{Request: uuid.UUID{2}}, &events.RequestRefused{Stamp: events.Stamp{DecidedAt: p.now, Client: "app", Asked: "m2"},
+			Verdicts: []events.Verdict{spent, {Account: 2, Reason: events.ReasonDrained}}})
+		return p
+	}
+	p := play(Account)
+	if a, b := p.sum(t, "a"), p.sum(t, "b"); a.Skips != 2 || a.Refusals != 1 || b.Skips != 1 || b.Refusals != 1 {
+		t.Errorf("by account: %+v %+v", a, b)
+	}
+	p = play(Model)
+	if m1, m2 := p.sum(t, "m1"), p.sum(t, "m2"); m1.Requests != 1 || m1.Skips != 1 || m2.Requests != 1 || m2.Refusals != 1 || m2.Skips != 2 {
+		t.Errorf("by model: %+v %+v", m1, m2)
+	}
+}
+
+func TestAStoredListCountsItsSkips(t *testing.T) {
+	p := newTape(Account)
+	p.add(events.Header{}, &events.CandidatesListed{Verdicts: []events.Verdict{{Account: 1, Reason: events.ReasonDrained}, {Account: 2}}})
+	p.add(events.Header{Request: uuid.UUID{1}, Attempt: 1, Account: "b"},
+		&events.AttemptRouted{Stamp: events.Stamp{DecidedAt: p.now}, Chosen: 2, Listed: events.Ref(p.at)})
+	if s := p.sum(t, "a"); s.Skips != 1 {
+		t.Fatalf("%+v", s)
+	}
+}
+
+func TestDaysAreThoseOfUTC(t *testing.T) {
+	p := newTape(Day)
+	p.now = events.At(time.Date(2026, 11, 30, 23, 59, 59, 0, time.FixedZone("", 3600)))
+	p.routed(1, 1, 1, "m1")
+	p.now = events.At(time.Date(2026, 12, 1, 0, 0, 1, 0, time.UTC))
+	p.ok(1, 1, "a", tokens(1, 0, 1))
+	if s := p.sum(t, "2026-11-30"); s.Requests != 1 || s.Served != 1 {
+		t.Fatalf("%+v", s)
+	}
+}
+
+func TestTheNumberOfGroupsIsBounded(t *testing.T) {
+	p := newTape(Model)
+	for i := range maxKeys + 50 {
+		p.routed(byte(i), 1, 1, "model-"+string(rune('a'+i%26))+time.Duration(i).String())
+		p.ok(byte(i), 1, "a", nil)
+	}
+	if n := len(p.view.sums); n > maxKeys+1 {
+		t.Fatalf("%d groups", n)
+	}
+	if s := p.sum(t, Other); s.Requests < 40 {
+		t.Fatalf("%+v", s)
+	}
+}

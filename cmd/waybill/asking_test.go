@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -153,6 +154,34 @@ func TestJSONIsOneObjectOrOneArray(t *testing.T) {
 	}
 }
 
+func TestACheckpointFindsACutTail(t *testing.T) {
+	a := incident(t, false)
+	var v struct {
+		Head struct {
+			Position int
+			Hash     string
+		}
+	}
+	a.json(&v, "verify")
+	seen := fmt.Sprintf("%d:%s", v.Head.Position, v.Head.Hash)
+	if out := a.sh(exitFine, "verify", "--checkpoint", seen); !strings.Contains(out, "still holds the checkpoint") {
+		t.Errorf("the whole ledger: %s", out)
+	}
+	dir := t.TempDir()
+	short := filepath.Join(dir, "short.db")
+	a.sh(exitFine, "export", "--to", "30", "-o", filepath.Join(dir, "short.jsonl"))
+	a.sh(exitFine, "import", filepath.Join(dir, "short.jsonl"), "--ledger", short)
+	a.sh(exitFine, "verify", "--ledger", short)
+	if out := a.sh(exitCheckFailed, "verify", "--ledger", short, "--checkpoint", seen); !strings.Contains(out, "position 31") {
+		t.Errorf("a cut tail: %s", out)
+	}
+	other := incident(t, false)
+	if out := other.sh(exitCheckFailed, "verify", "--checkpoint", seen); !strings.Contains(out, "rewritten") {
+		t.Errorf("another ledger: %s", out)
+	}
+	a.sh(exitUsage, "verify", "--checkpoint", "31")
+}
+
 func TestEventsByLimitAndPosition(t *testing.T) {
 	a := incident(t, false)
 	var all, last, first []struct{ Position int }
@@ -227,6 +256,40 @@ func TestRebuildComparesWithARunningGateway(t *testing.T) {
 	a.json(&out, "rebuild", "--check")
 	if !out.OK || len(out.Comparisons) != 2 || out.Comparisons[0].With != "gateway" || !out.Comparisons[0].Identical {
 		t.Fatalf("%+v", out)
+	}
+}
+
+func TestAnExportImportedElsewhereAnswersTheSame(t *testing.T) {
+	a := incident(t, false)
+	dir := t.TempDir()
+	for _, file := range []string{"w.jsonl.zst", "w.jsonl"} {
+		var moved struct {
+			To   int
+			Head struct{ Hash string }
+		}
+		a.json(&moved, "export", "-o", filepath.Join(dir, file))
+		second := "sqlite:" + filepath.Join(dir, file+".db")
+		a.sh(exitFine, "import", filepath.Join(dir, file), "--ledger", second)
+		for _, args := range [][]string{{"why"}, {"requests"}, {"events"}, {"verify", "--json"}, {"export"}} {
+			if got, want := a.sh(exitFine, append(args, "--ledger", second)...), a.sh(exitFine, args...); got != want {
+				t.Errorf("%s: %v differs:\n%s\n%s", file, args, got, want)
+			}
+		}
+		if out := a.sh(exitFine, "import", filepath.Join(dir, file), "--ledger", second); !strings.Contains(out, fmt.Sprintf("%d of them were there already", moved.To)) {
+			t.Errorf("a second import: %s", out)
+		}
+	}
+	a.sh(exitFine, "export", "--from", "10", "-o", filepath.Join(dir, "tail.zst"))
+	if code, _, errs := shell(t, a.env, "import", filepath.Join(dir, "tail.zst"), "--ledger", filepath.Join(dir, "new.db")); code != exitCheckFailed || !strings.Contains(errs, "missing") {
+		t.Errorf("a gap: exit %d %s", code, errs)
+	}
+	other := incident(t, false)
+	other.sh(exitFine, "export", "-o", filepath.Join(dir, "other.zst"))
+	if code, _, errs := shell(t, a.env, "import", filepath.Join(dir, "other.zst"), "--ledger", filepath.Join(dir, "w.jsonl.db")); code != exitCheckFailed || !strings.Contains(errs, "differ") {
+		t.Errorf("a fork: exit %d %s", code, errs)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "*.part-*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
 	}
 }
 

@@ -24,16 +24,24 @@ func (r *reading) bind(c *cobra.Command) {
 	c.Flags().StringVar(&r.ledger, "ledger", "", "ledger to read: sqlite:PATH or a path (default $WAYBILL_LEDGER)")
 }
 
-// open opens the ledger for reading: it never creates one, and works beside a
-// running gateway, without one, and on a copy.
-func (r *reading) open(s *std) (*ledger.Log, error) {
-	where := r.ledger
-	if where == "" {
-		e, _, err := config.ReadEnvironment(s.env)
-		if err != nil {
-			return nil, usageError(err)
-		}
-		where = e.Ledger
+// place is the ledger that is meant: --ledger, else the environment's.
+func (r *reading) place(s *std) (string, error) {
+	if r.ledger != "" {
+		return r.ledger, nil
+	}
+	e, _, err := config.ReadEnvironment(s.env)
+	if err != nil {
+		return "", usageError(err)
+	}
+	return e.Ledger, nil
+}
+
+// openStore opens the ledger for reading: it never creates one, and works
+// beside a running gateway, without one, and on a copy.
+func (r *reading) openStore(s *std) (ledger.Store, error) {
+	where, err := r.place(s)
+	if err != nil {
+		return nil, err
 	}
 	path, err := ledgerPath(where)
 	if err != nil {
@@ -42,6 +50,15 @@ func (r *reading) open(s *std) (*ledger.Log, error) {
 	store, err := sqlite.OpenReader(path)
 	if err != nil {
 		return nil, ledgerError(err)
+	}
+	return store, nil
+}
+
+// open is openStore as a log.
+func (r *reading) open(s *std) (*ledger.Log, error) {
+	store, err := r.openStore(s)
+	if err != nil {
+		return nil, err
 	}
 	return ledger.Open(store), nil
 }

@@ -41,6 +41,8 @@ func commands() []command {
 		&eventsCommand{},
 		&verifyCommand{},
 		&rebuildCommand{},
+		&exportCommand{},
+		&importCommand{},
 		newOperate("release", "End all evidence that keeps an account out"),
 		newOperate("park", "Set an account aside until an instant"),
 		newOperate("drain", "Give an account no new work; its running answers end"),

@@ -52,7 +52,7 @@ func (a *API) verify(w http.ResponseWriter, r *http.Request) error {
 	}
 	var v inquiry.Verdict
 	err := a.alone(r.Context(), func(ctx context.Context) (err error) {
-		v, err = inquiry.Verify(ctx, a.o.Log, 1, nil)
+		v, err = inquiry.Verify(ctx, a.o.Log, inquiry.VerifyOptions{})
 		return err
 	})
 	if err != nil {

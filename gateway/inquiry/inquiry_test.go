@@ -85,14 +85,14 @@ func TestVerifyHoldsOnWhatAnEngineWrote(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := inquiry.Verify(t.Context(), g.Log, 1, nil)
+		v, err := inquiry.Verify(t.Context(), g.Log, inquiry.VerifyOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !v.OK || v.Positions != uint64(head.Position) || v.Rederived != v.Decisions || v.Decisions < 9 {
 			t.Fatalf("%s %+v", v.Sentence(), v)
 		}
-		half, err := inquiry.Verify(t.Context(), g.Log, head.Position/2, nil)
+		half, err := inquiry.Verify(t.Context(), g.Log, inquiry.VerifyOptions{From: head.Position / 2})
 		if err != nil || !half.OK || half.Decisions >= v.Decisions || half.Decisions == 0 {
 			t.Fatalf("from the middle: %+v %v", half, err)
 		}
@@ -132,7 +132,7 @@ func TestVerifyNamesThePositionOfWhatIsWrong(t *testing.T) {
 			g.Incident()
 			const at = 12
 			row.do(m, at)
-			v, err := inquiry.Verify(t.Context(), g.Log, 1, nil)
+			v, err := inquiry.Verify(t.Context(), g.Log, inquiry.VerifyOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +156,7 @@ func TestALieThatIsChainedIsFoundByDerivingAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := rechain(t, g, m, head.Position)
-	v, err := inquiry.Verify(t.Context(), g.Log, 1, nil)
+	v, err := inquiry.Verify(t.Context(), g.Log, inquiry.VerifyOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

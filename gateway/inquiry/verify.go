@@ -21,6 +21,7 @@ type Verdict struct {
 	SkippedVersions []Skipped       `json:"skipped_versions"`
 	Fault           *Fault          `json:"fault"`
 	Faults          int64           `json:"faults"`
+	Checkpoint      *Head           `json:"checkpoint"` // that was held against the ledger
 }
 
 // Head is where a ledger ends.
@@ -42,16 +43,27 @@ type Fault struct {
 	Detail   string          `json:"detail"`
 }
 
+// VerifyOptions narrow a verification.
+type VerifyOptions struct {
+	From       events.Position // count positions and derive decisions from here on
+	Checkpoint ledger.Head     // a head seen earlier and kept elsewhere: it must still be there; zero: none
+	Progress   Progress
+}
+
 // Verify walks the chain from a position on, decodes every event, and derives
 // every decision from there on again. An error means that it could not be done;
 // what is wrong is in the verdict.
-func Verify(ctx context.Context, log Log, from events.Position, p Progress) (Verdict, error) {
+func Verify(ctx context.Context, log Log, o VerifyOptions) (Verdict, error) {
+	from, p := max(o.From, 1), o.Progress
 	head, err := log.Head(ctx)
 	if err != nil {
 		return Verdict{}, fmt.Errorf("find the head: %w", err)
 	}
-	v := Verdict{From: max(from, 1), Head: Head{head.Position, head.Hash.String()}}
-	c := check{chain: ledger.NewChecker(ledger.Head{}), verdict: &v}
+	v := Verdict{From: from, Head: Head{head.Position, head.Hash.String()}}
+	c := check{chain: ledger.NewChecker(ledger.Head{}), verdict: &v, expect: o.Checkpoint}
+	if o.Checkpoint.Position > 0 {
+		v.Checkpoint = &Head{o.Checkpoint.Position, o.Checkpoint.Hash.String()}
+	}
 	c.audit = audit.New(audit.Options{Only: func(e *events.Event) bool { return e.Position >= from }, Read: rereader(ctx, log)})
 	err = walk(ctx, log, 0, head.Position, func(r *ledger.Row, content events.Hash, e *events.Event, err error) error {
 		if err := c.next(r, content, e, err); err != nil {
@@ -64,6 +76,7 @@ func Verify(ctx context.Context, log Log, from events.Position, p Progress) (Ver
 	}
 	if v.Fault == nil {
 		c.fault(c.chain.End(head))
+		c.fault(c.cut(head))
 	}
 	v.fill(c.audit.Report())
 	return v, nil
@@ -77,6 +90,16 @@ type check struct {
 	chain   *ledger.Checker
 	audit   *audit.Auditor
 	verdict *Verdict
+	expect  ledger.Head
+}
+
+// cut says that the ledger ends before the checkpoint.
+func (c *check) cut(head ledger.Head) *ledger.Fault {
+	if head.Position >= c.expect.Position {
+		return nil
+	}
+	return &ledger.Fault{Position: head.Position + 1, Kind: ledger.FaultHead,
+		Detail: fmt.Sprintf("the ledger ends at %d, but it went up to %d when the checkpoint was taken: its end was cut off", head.Position, c.expect.Position)}
 }
 
 func (c *check) next(r *ledger.Row, content events.Hash, e *events.Event, err error) error {
@@ -84,8 +107,12 @@ func (c *check) next(r *ledger.Row, content events.Hash, e *events.Event, err er
 		c.fault(f)
 		return errFault
 	}
+	if r.Position == c.expect.Position && r.Hash != c.expect.Hash {
+		c.fault(&ledger.Fault{Position: r.Position, Kind: ledger.FaultHead, Detail: "another event stood here when the checkpoint was taken: the ledger was rewritten"})
+		return errFault
+	}
 	if err != nil {
-		c.fault(&ledger.Fault{Position: r.Position, Kind: "unreadable", Detail: err.Error()})
+		c.fault(&ledger.Fault{Position: r.Position, Kind: ledger.FaultUnreadable, Detail: err.Error()})
 		return errFault
 	}
 	if r.Position >= c.verdict.From {
@@ -128,6 +155,9 @@ func (v *Verdict) Sentence() string {
 	}
 	s := fmt.Sprintf("The ledger holds: %d positions chained without a gap up to %d, %d of %d decisions derived again and the same.",
 		v.Positions, v.Head.Position, v.Rederived, v.Decisions)
+	if v.Checkpoint != nil {
+		s += fmt.Sprintf(" It still holds the checkpoint at %d.", v.Checkpoint.Position)
+	}
 	for _, k := range v.SkippedVersions {
 		s += fmt.Sprintf(" %d decisions were made under rules version %d, which this binary does not carry.", k.Decisions, k.Rules)
 	}

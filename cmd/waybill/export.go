@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/inquiry"
+	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/ledger/archive"
+)
+
+// exportCommand writes a ledger, or a part of it, as JSON Lines.
+type exportCommand struct {
+	reading
+	from, to uint64
+	out      string
+}
+
+func (c *exportCommand) cobra() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Write the ledger as canonical JSON Lines, its chain checked",
+		Long: "Writes events as canonical JSON Lines to standard output, or to a file with -o; a name that ends in\n" +
+			".zst is compressed. `waybill import` rebuilds identical bytes from it.",
+		Args: cobra.NoArgs,
+	}
+	c.bind(cmd)
+	cmd.Flags().Uint64Var(&c.from, "from", 1, "first position")
+	cmd.Flags().Uint64Var(&c.to, "to", 0, "last position, 0 for the head")
+	cmd.Flags().StringVarP(&c.out, "output", "o", "", "file to write, compressed when its name ends in .zst")
+	return cmd
+}
+
+// moved is what export and import print as JSON.
+type moved struct {
+	From  events.Position `json:"from"`
+	To    events.Position `json:"to"`
+	Known uint64          `json:"known"` // read, and there already
+	Head  inquiry.Head    `json:"head"`
+	File  string          `json:"file"`
+}
+
+func movedOf(s archive.Span, file string) moved {
+	return moved{From: s.From, To: s.To, Known: s.Known, Head: inquiry.Head{Position: s.Head.Position, Hash: s.Head.Hash.String()}, File: file}
+}
+
+// Run implements command.
+func (c *exportCommand) Run(ctx context.Context, s *std, _ []string) error {
+	store, err := c.openStore(s)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	if c.out == "" {
+		_, err := archive.Write(ctx, store, events.Position(c.from), events.Position(c.to), s.out, nil)
+		return err
+	}
+	span, err := c.toFile(ctx, s, store)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return printJSON(s.out, movedOf(span, c.out))
+	}
+	_, err = fmt.Fprintf(s.out, "Positions %d to %d written to %s; the chain holds up to %s.\n", span.From, span.To, c.out, span.Head.Hash)
+	return err
+}
+
+// toFile writes beside the target and renames: a broken export leaves nothing.
+func (c *exportCommand) toFile(ctx context.Context, s *std, store ledger.Store) (span archive.Span, err error) {
+	f, err := os.CreateTemp(filepath.Dir(c.out), filepath.Base(c.out)+".part-*")
+	if err != nil {
+		return span, fmt.Errorf("export: %w", err)
+	}
+	defer os.Remove(f.Name()) // gone already when it was renamed
+	p := newProgress(s)
+	span, err = c.write(ctx, store, f, func(at events.Position) { p.tell(at, events.Position(c.to)) })
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return span, err
+	}
+	return span, os.Rename(f.Name(), c.out)
+}
+
+func (c *exportCommand) write(ctx context.Context, store ledger.Store, w io.Writer, p archive.Progress) (span archive.Span, err error) {
+	from, to := events.Position(c.from), events.Position(c.to)
+	if !strings.HasSuffix(c.out, ".zst") {
+		return archive.Write(ctx, store, from, to, w, p)
+	}
+	z, err := archive.Compress(w)
+	if err != nil {
+		return span, err
+	}
+	span, err = archive.Write(ctx, store, from, to, z, p)
+	return span, errors.Join(err, z.Close())
+}
+
+// importCommand appends an archive to a ledger.
+type importCommand struct {
+	reading
+}
+
+func (c *importCommand) cobra() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Append an export to a ledger: identical bytes, no gap, no fork",
+		Long: "Appends what `waybill export` wrote, plain or compressed (- is standard input). The ledger is made when\n" +
+			"there is none. What it has already must be the same, what it lacks must follow without a gap, and the\n" +
+			"chain must hold; else the import ends with exit code 1 at that position.",
+		Args: cobra.ExactArgs(1),
+	}
+	cmd.Flags().StringVar(&c.ledger, "ledger", "", "ledger to append to: sqlite:PATH or a path (default $WAYBILL_LEDGER)")
+	return cmd
+}
+
+// Run implements command.
+func (c *importCommand) Run(ctx context.Context, s *std, args []string) error {
+	in, err := input(s, args[0])
+	if err != nil {
+		return usageError(err)
+	}
+	defer in.Close()
+	r, err := archive.Open(in)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	where, err := c.place(s)
+	if err != nil {
+		return err
+	}
+	store, err := openStore(where)
+	if err != nil {
+		return err
+	}
+	span, err := archive.Read(ctx, store, r, nil)
+	if err = errors.Join(err, store.Close()); err != nil {
+		return err
+	}
+	if s.json {
+		return printJSON(s.out, movedOf(span, args[0]))
+	}
+	_, err = fmt.Fprintf(s.out, "Positions %d to %d read, %d of them were there already; the chain holds up to %s.\n", span.From, span.To, span.Known, span.Head.Hash)
+	return err
+}
+
+func input(s *std, name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(s.in), nil
+	}
+	return os.Open(name)
+}

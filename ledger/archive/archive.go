@@ -1,0 +1,116 @@
+// Package archive writes a ledger, or a part of it, as canonical JSON Lines and
+// reads it back into another ledger byte for byte. The chain is checked on the
+// way out and on the way in: what cannot be chained is neither written nor
+// taken. It knows no driver and no file.
+package archive
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/ledger"
+)
+
+var (
+	// ErrFork: the archive and the ledger hold different events at a position.
+	ErrFork = errors.New("the archive and the ledger differ")
+	// ErrGap: the archive begins beyond where the ledger ends.
+	ErrGap = errors.New("events between the ledger and the archive are missing")
+)
+
+const (
+	batchRows = 1000
+	maxLine   = 16 << 20
+)
+
+// Progress is told positions now and then.
+type Progress func(events.Position)
+
+// Span is what was written or read.
+type Span struct {
+	From, To events.Position // 0, 0: nothing
+	Head     ledger.Head     // of To
+	Known    uint64          // read, and there already
+}
+
+// Write writes the rows from one position to another (0: the first, the head)
+// as JSON Lines. A *ledger.Fault in the error says where the chain is broken.
+func Write(ctx context.Context, s ledger.Store, from, to events.Position, w io.Writer, p Progress) (Span, error) {
+	head, err := s.Head(ctx)
+	if err != nil {
+		return Span{}, err
+	}
+	from = max(from, 1)
+	if to == 0 {
+		to = head.Position
+	}
+	if to > head.Position {
+		return Span{}, fmt.Errorf("export to %d: the ledger ends at %d", to, head.Position)
+	}
+	if from > to {
+		return Span{}, nil
+	}
+	return write(ctx, s, from, to, w, p)
+}
+
+func write(ctx context.Context, s ledger.Store, from, to events.Position, w io.Writer, p Progress) (Span, error) {
+	check, after := ledger.NewChecker(ledger.Head{}), events.Position(0)
+	if from > 1 { // the row before is read for its hash
+		after = from - 2
+		check = ledger.NewCheckerFrom(after)
+	}
+	b := bufio.NewWriterSize(w, 1<<16)
+	var line []byte
+	err := s.Scan(ctx, after, ledger.Filter{UpTo: to}, 0, func(r *ledger.Row) error {
+		if f := check.Next(r, r.ContentHash()); f != nil {
+			return f
+		}
+		if r.Position < from {
+			return nil
+		}
+		line = append(events.AppendRecordJSON(line[:0], &r.Record, r.Position, r.RecordedAt, r.Hash), '\n')
+		if p != nil && (r.Position%4096 == 0 || r.Position == to) {
+			p(r.Position)
+		}
+		_, err := b.Write(line)
+		return err
+	})
+	if err == nil {
+		err = b.Flush()
+	}
+	if last := check.Last(); err == nil && last.Position != to {
+		err = &ledger.Fault{Position: last.Position + 1, Kind: ledger.FaultGap, Detail: "the rows end before the head"}
+	}
+	if err != nil {
+		return Span{}, fmt.Errorf("export: %w", err)
+	}
+	return Span{From: from, To: to, Head: check.Last()}, nil
+}
+
+// Compress wraps a writer; Close ends the frame.
+func Compress(w io.Writer) (io.WriteCloser, error) {
+	return zstd.NewWriter(w, zstd.WithEncoderConcurrency(2))
+}
+
+// zstdMagic begins every zstd frame.
+var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+
+// Open reads plain or compressed archives.
+func Open(r io.Reader) (io.ReadCloser, error) {
+	b := bufio.NewReaderSize(r, 1<<16)
+	if head, err := b.Peek(len(zstdMagic)); err != nil || !bytes.Equal(head, zstdMagic) {
+		return io.NopCloser(b), nil
+	}
+	d, err := zstd.NewReader(b, zstd.WithDecoderMaxMemory(256<<20))
+	if err != nil {
+		return nil, err
+	}
+	return d.IOReadCloser(), nil
+}

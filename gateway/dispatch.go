@@ -39,7 +39,7 @@ func (a *attempt) send() *failure {
 	if a.answer.DispatchedAt == 0 {
 		a.answer.DispatchedAt = a.x.g.engine.Now()
 	}
-	resp, err := a.up.transport(&a.x.g.transports, a.Policy.ConnectTimeout).RoundTrip(req)
+	resp, err := a.up.endpoint(&a.x.g.transports, a.Policy.ConnectTimeout).send(a.w.ctx, req)
 	if err != nil {
 		return a.broken(err)
 	}
@@ -71,7 +71,7 @@ func (a *attempt) request() (*http.Request, error) {
 			return c, nil
 		}
 	}
-	return req.WithContext(a.w.ctx), nil
+	return req, nil
 }
 
 // broken is what a failed round trip or a broken body means.

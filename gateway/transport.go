@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
@@ -14,7 +15,7 @@ import (
 // hangs takes nothing from the others and connections outlive a reload.
 type transports struct {
 	mu    sync.Mutex
-	pools map[pool]*http.Transport
+	pools map[pool]*endpoint
 }
 
 // pool names a connection pool: the connect limit is part of how it dials.
@@ -23,34 +24,62 @@ type pool struct {
 	connect      time.Duration
 }
 
-func (t *transports) of(p pool) *http.Transport {
+// endpoint is how a host is reached.
+type endpoint struct {
+	*http.Transport
+	direct *direct // nil with TLS
+}
+
+func (t *transports) of(p pool) *endpoint {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if tr := t.pools[p]; tr != nil {
-		return tr
+	if e := t.pools[p]; e != nil {
+		return e
 	}
 	if t.pools == nil {
-		t.pools = map[pool]*http.Transport{}
+		t.pools = map[pool]*endpoint{}
 	}
-	tr := newTransport(p.connect)
-	t.pools[p] = tr
-	return tr
+	d := &dialer{net: net.Dialer{Timeout: p.connect, KeepAlive: 30 * time.Second}, limit: p.connect}
+	e := &endpoint{Transport: newTransport(d)}
+	if p.scheme == "http" {
+		e.direct = &direct{dial: d.dial, addr: withPort(p.host)}
+	}
+	t.pools[p] = e
+	return e
+}
+
+// withPort adds http's port to a host that names none.
+func withPort(host string) string {
+	if _, _, err := net.SplitHostPort(host); err == nil {
+		return host
+	}
+	return net.JoinHostPort(strings.Trim(host, "[]"), "80")
 }
 
 func (t *transports) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, tr := range t.pools {
-		tr.CloseIdleConnections()
+	for _, e := range t.pools {
+		e.CloseIdleConnections()
+		if e.direct != nil {
+			e.direct.close()
+		}
 	}
+}
+
+// send does one round trip under a context.
+func (e *endpoint) send(ctx context.Context, req *http.Request) (*http.Response, error) {
+	if e.direct != nil && req.ContentLength <= directBody {
+		return e.direct.RoundTrip(ctx, req)
+	}
+	return e.RoundTrip(req.WithContext(ctx))
 }
 
 // newTransport: connecting is bounded, an answer is not (the attempt's watch
 // does that, phase by phase); no proxy of the environment, no decompression
 // behind our back. Redirects are never followed because the transport is used
 // without a client.
-func newTransport(connect time.Duration) *http.Transport {
-	d := &dialer{net: net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}, limit: connect}
+func newTransport(d *dialer) *http.Transport {
 	return &http.Transport{
 		DialContext:            d.dial,
 		DialTLSContext:         d.dialTLS,

@@ -45,7 +45,7 @@ func (l *learned) Swap(word string) string {
 // dialled is the connection pool that the account last used.
 type dialled struct {
 	connect time.Duration
-	*http.Transport
+	*endpoint
 }
 
 func newUpstream(a *Account, routes []*route) (*upstream, error) {
@@ -95,16 +95,16 @@ func (u *upstream) target(r *route, model string, head *dialect.Head) (*url.URL,
 	return r.URL(u.base, model, *head)
 }
 
-// transport is the account's connection pool under a policy.
-func (u *upstream) transport(all *transports, connect time.Duration) *http.Transport {
+// endpoint is the account's connection pool under a policy.
+func (u *upstream) endpoint(all *transports, connect time.Duration) *endpoint {
 	if d := u.dialled.Load(); d != nil && d.connect == connect {
-		return d.Transport
+		return d.endpoint
 	}
 	p := u.pool
 	p.connect = connect
-	d := &dialled{connect: connect, Transport: all.of(p)}
+	d := &dialled{connect: connect, endpoint: all.of(p)}
 	u.dialled.Store(d)
-	return d.Transport
+	return d.endpoint
 }
 
 // credentialHeader is where a provider expects the credential.

@@ -10,15 +10,17 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/waybill/waybill/ledger/sqlite"
 	"github.com/waybill/waybill/test/upstream"
 )
 
 // BenchmarkRelay measures one request's whole cost in this process: a client
-// and an upstream that do next to nothing, over real sockets, a ledger in
-// memory. The proxy rows are the floor that net/http sets.
+// and an upstream that do next to nothing, over real sockets, a ledger on
+// disk. The proxy rows are the floor that net/http sets.
 func BenchmarkRelay(b *testing.B) {
 	kinds := map[string]struct {
 		call   call
@@ -49,6 +51,11 @@ func BenchmarkRelay(b *testing.B) {
 				w := start(b, func(p *plan) {
 					p.names = []string{"a", "b", "c", "d"}
 					p.relaxed, p.quiet = relaxed, true
+					store, err := sqlite.Open(filepath.Join(b.TempDir(), "bench.db"))
+					if err != nil {
+						b.Fatal(err)
+					}
+					p.store = store
 					p.base = map[string]string{}
 					for _, n := range p.names {
 						p.base[n] = "http://" + up
@@ -126,7 +133,7 @@ func terse(b *testing.B, answer string) string {
 func hammer(b *testing.B, addr string, k call, end string) {
 	b.Helper()
 	b.ReportAllocs()
-	b.SetParallelism(8)
+	b.SetParallelism(32)
 	req := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nUser-Agent: bench\r\nContent-Length: %d\r\n\r\n%s", k.path, len(k.body), k.body)
 	b.RunParallel(func(pb *testing.PB) {
 		c, err := net.Dial("tcp", addr)

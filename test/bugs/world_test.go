@@ -34,6 +34,7 @@ type plan struct {
 	expose   bool
 	relaxed  bool
 	quiet    bool              // no log
+	store    ledger.Store      // default: one in memory
 	keys     map[string]string // credential of an account, default its name
 	base     map[string]string // base URL of an account, default the scripted upstream
 	headers  http.Header       // of every account
@@ -110,7 +111,10 @@ func start(t testing.TB, set ...func(*plan)) *world {
 	if p.quiet {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	w.log = ledger.Open(ledgertest.NewMemory())
+	if p.store == nil {
+		p.store = ledgertest.NewMemory()
+	}
+	w.log = ledger.Open(p.store)
 	t.Cleanup(func() { w.log.Close() })
 	enrolments, accounts := p.accounts(w.up.URL(), &w.fault)
 	var err error

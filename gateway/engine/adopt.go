@@ -127,13 +127,3 @@ func (e *Engine) amend(ctx context.Context, account string, fn func(*Enrolment))
 	}
 	return e.settledTicket(ctx, t, "amend account")
 }
-
-// settledTicket returns when a ticket's events are durable and folded.
-func (e *Engine) settledTicket(ctx context.Context, t *ledger.Ticket, what string) error {
-	evs, err := t.Wait(ctx)
-	if err != nil {
-		e.noticed(err)
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return e.foldedTo(ctx, evs[len(evs)-1].Position)
-}

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/ledger"
@@ -22,41 +21,14 @@ type Attempt struct {
 
 	engine *Engine
 	header events.Header
-	ticket *ledger.Ticket
+	commit commit
 	passed bool
 	ended  bool
 }
 
 // Durable waits until the decision may be answered: the output commit. With
 // relaxed durability it returns at once. ErrLedger: it cannot be recorded.
-func (a *Attempt) Durable(ctx context.Context) error {
-	return a.engine.durable(ctx, a.ticket)
-}
-
-// durable is the output commit of a decision or a refusal.
-func (e *Engine) durable(ctx context.Context, t *ledger.Ticket) error {
-	if e.relaxed || t == nil {
-		return nil
-	}
-	select {
-	case <-t.Done(): // as a rule: the flush hides behind the upstream's latency
-		if t.Err() == nil {
-			return nil
-		}
-	default:
-	}
-	bounded, cancel := context.WithTimeoutCause(ctx, maxStall, ErrLedger)
-	defer cancel()
-	_, err := t.Wait(bounded)
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return ctx.Err()
-	}
-	e.noticed(err)
-	return fmt.Errorf("%w: %w", ErrLedger, err)
-}
+func (a *Attempt) Durable(ctx context.Context) error { return a.commit.wait(ctx) }
 
 // Passed records that the first meaningful frame came: it ends the slot of a
 // trial (R4). A no-op when the attempt is no trial.

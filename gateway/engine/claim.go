@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/ledger"
@@ -39,18 +38,15 @@ func (e *Engine) settleClaim(ctx context.Context, w *walk, c *claim) error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if closeErr := e.giveUp(w, e.nowFunc()); closeErr != nil {
+	if closeErr := e.giveUp(w); closeErr != nil {
 		e.logger.Error("a claimed trial keeps its slot until its lease ends", "account", c.header.Account, "error", closeErr)
 	}
-	if ctx.Err() != nil {
-		return err
-	}
-	return fmt.Errorf("%w: %w", ErrLedger, err)
+	return err
 }
 
 // giveUp closes the slot as not dispatched. The event follows the claim in
 // this writer's order, so it is right whether the claim was granted or void.
-func (e *Engine) giveUp(w *walk, _ events.Time) error {
+func (e *Engine) giveUp(w *walk) error {
 	c := w.claim
 	w.claim = nil
 	_, err := e.record(ledger.Behind, events.Draft{Header: c.header, Data: &events.TrialClosed{Cells: c.trial.Cells, End: events.TrialNotDispatched}})

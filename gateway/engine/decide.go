@@ -85,8 +85,8 @@ func (e *Engine) decide(w *walk) (next, error) {
 	}
 	s, d := e.choose(w, now)
 	if w.claim != nil {
-		if !w.claim.granted(e, now) || !w.claim.serves(&d) {
-			if err := e.giveUp(w, now); err != nil {
+		if w.claim.granted(e, now) && !w.claim.serves(&d) {
+			if err := e.giveUp(w); err != nil {
 				return next{}, err
 			}
 			s, d = e.choose(w, now)
@@ -143,7 +143,7 @@ func (e *Engine) dispatch(w *walk, s events.Stamp, d *routing.Decision) (*Attemp
 	if err != nil {
 		return nil, err
 	}
-	a.ticket = t
+	a.commit = e.commitOf(t)
 	e.inFlight[d.Account-1]++
 	if d.Strategy == events.StrategyRoundRobin {
 		e.cursors.advance(w.ask.Model)

@@ -89,7 +89,7 @@ type Engine struct {
 	requests *requests.View
 	seq      uint64      // newest own number given
 	settled  uint64      // newest own number committed and folded
-	oldest   events.Time // when the oldest unsettled own event was submitted
+	progress events.Time // when something of ours was last committed, or submitted with nothing under way
 	inFlight []int64     // by roster number
 	load     func(uint32) int64
 	cursors  cursors
@@ -97,7 +97,9 @@ type Engine struct {
 	changed  chan struct{} // closed at the next change; nil while nobody waits
 	adopted  bool          // some document was ever adopted: the default one stands in no event
 	newest   *ledger.Ticket
-	watching bool
+	watching bool          // look will run
+	stall    chan struct{} // closed while the ledger has not answered for maxStall
+	stalled  bool
 	outage   error // why the ledger takes no events, nil when it does
 	fault    error // why following stands still, nil when it does not
 }
@@ -124,7 +126,7 @@ func newEngine(o Options) *Engine {
 	rows := requests.New(requests.Keep)
 	e := &Engine{
 		log: o.Log, relaxed: o.Relaxed, strict: o.Strict, logger: o.Logger, observe: o.Observe,
-		nowFunc: o.Now, ids: NewIDs(), view: v, requests: rows, followed: make(chan struct{}),
+		nowFunc: o.Now, ids: NewIDs(), view: v, requests: rows, followed: make(chan struct{}), stall: make(chan struct{}),
 		live: projections.NewLive(v.Admission, v.Pins, rows),
 	}
 	if e.logger == nil {

@@ -52,7 +52,7 @@ func (e *Engine) commit(evs []events.Event) {
 // a decision took to become durable, and how the two clocks agree.
 func (e *Engine) settle(ev *events.Event, now events.Time) {
 	e.settled = ev.WriterSeq
-	e.oldest = now
+	e.moved(now)
 	switch ev.Data.(type) {
 	case *events.CandidatesListed:
 		e.lists.committed(ev.WriterSeq, ev.Position)

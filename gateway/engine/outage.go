@@ -95,14 +95,14 @@ func (e *Engine) noticed(err error) {
 	e.beginOutage(err)
 }
 
-// watch looks, a while after an outcome that nobody waits for, whether it was
-// committed. e.mu is held.
-func (e *Engine) watch(u ledger.Urgency) {
-	if u != ledger.Behind || e.watching {
-		return
+// watch looks, while anything is under way, whether the ledger answers. One
+// timer does it for all who wait, and for outcomes that nobody waits for. e.mu
+// is held.
+func (e *Engine) watch() {
+	if !e.watching {
+		e.watching = true
+		time.AfterFunc(maxStall/5, e.look)
 	}
-	e.watching = true
-	time.AfterFunc(maxStall, e.look)
 }
 
 func (e *Engine) look() {
@@ -116,7 +116,19 @@ func (e *Engine) look() {
 		e.beginOutage(err)
 		return
 	}
-	e.watch(ledger.Behind)
+	if e.nowFunc().Sub(e.progress) >= maxStall && !e.stalled {
+		e.stalled = true
+		close(e.stall)
+	}
+	e.watch()
+}
+
+// moved notes that the ledger has committed something of ours. e.mu is held.
+func (e *Engine) moved(now events.Time) {
+	e.progress = now
+	if e.stalled {
+		e.stalled, e.stall = false, make(chan struct{})
+	}
 }
 
 // rest waits for d or the end of ctx.

@@ -44,5 +44,5 @@ func (e *Engine) left(ask *Ask, goesOn bool, now events.Time) *Refusal {
 	if d.Action != routing.Refuse && goesOn {
 		return nil
 	}
-	return &Refusal{Refusal: d.Refusal, Candidates: slices.Clone(d.Candidates), Stamp: s, engine: e}
+	return &Refusal{Refusal: d.Refusal, Candidates: slices.Clone(d.Candidates), Stamp: s}
 }

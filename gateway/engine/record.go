@@ -24,7 +24,7 @@ func (e *Engine) record(u ledger.Urgency, drafts ...events.Draft) (*ledger.Ticke
 	}
 	e.newest = t
 	e.pend(now, drafts)
-	e.watch(u)
+	e.watch()
 	return t, nil
 }
 
@@ -49,13 +49,13 @@ func (e *Engine) submitFolded(d events.Draft) {
 		return
 	}
 	e.newest = t
-	e.watch(ledger.Behind)
+	e.watch()
 }
 
 // pend folds own events that have their numbers. e.mu is held.
 func (e *Engine) pend(now events.Time, drafts []events.Draft) {
 	if e.seq == e.settled {
-		e.oldest = now
+		e.progress = now
 	}
 	e.seq += uint64(len(drafts))
 	for i := range drafts {
@@ -92,7 +92,7 @@ func (e *Engine) ready(now events.Time) error {
 		return fmt.Errorf("%w: %w", ErrLedger, e.fault)
 	case unsettled > maxUnsettled:
 		return fmt.Errorf("%w: %d events wait for the ledger", ErrLedger, unsettled)
-	case unsettled > 0 && now.Sub(e.oldest) >= maxStall:
+	case unsettled > 0 && now.Sub(e.progress) >= maxStall:
 		return fmt.Errorf("%w: the ledger has not answered for %s", ErrLedger, maxStall)
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/waybill/waybill/events"
-	"github.com/waybill/waybill/ledger"
 	"github.com/waybill/waybill/projections/routing"
 )
 
@@ -15,12 +14,11 @@ type Refusal struct {
 	Candidates []routing.Candidate
 	Stamp      events.Stamp
 
-	engine *Engine
-	ticket *ledger.Ticket // nil when it is advice
+	commit commit // of nothing when it is advice
 }
 
 // Durable waits until the refusal may be sent.
-func (r *Refusal) Durable(ctx context.Context) error { return r.engine.durable(ctx, r.ticket) }
+func (r *Refusal) Durable(ctx context.Context) error { return r.commit.wait(ctx) }
 
 // Left is what a returned answer's Reply says of the candidates.
 func (r *Refusal) Left() []events.Verdict {
@@ -31,7 +29,7 @@ func (r *Refusal) Left() []events.Verdict {
 // refuse records a refusal, unless an earlier attempt got an answer: then that
 // answer is the client's and the refusal only says what is left (R17).
 func (e *Engine) refuse(w *walk, s events.Stamp, d *routing.Decision) (*Refusal, error) {
-	r := &Refusal{Refusal: d.Refusal, Candidates: slices.Clone(d.Candidates), Stamp: s, engine: e}
+	r := &Refusal{Refusal: d.Refusal, Candidates: slices.Clone(d.Candidates), Stamp: s}
 	if w.ask.Answered {
 		return r, nil
 	}
@@ -42,6 +40,6 @@ func (e *Engine) refuse(w *walk, s events.Stamp, d *routing.Decision) (*Refusal,
 	}
 	h := events.Header{Request: w.ask.Request, Attempt: w.ask.Attempt}
 	t, err := e.record(e.decisionUrgency(), append(drafts, events.Draft{Header: h, Data: refused})...)
-	r.ticket = t
+	r.commit = e.commitOf(t)
 	return r, err
 }

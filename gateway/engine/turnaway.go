@@ -15,13 +15,13 @@ func (e *Engine) TurnAway(ask Ask, code string, status uint32, retryAfter int64)
 	if err := e.ready(now); err != nil {
 		return nil, err
 	}
-	r := &Refusal{engine: e, Stamp: events.Stamp{
+	r := &Refusal{Stamp: events.Stamp{
 		DecidedAt: now, View: e.live.Position(), Pending: e.live.Own(),
 		Client: ask.Client, Dialect: ask.Dialect, Asked: ask.Model, Session: ask.Session,
 	}}
 	r.Code, r.Status, r.RetryAfter = code, int(status), retryAfter
 	p := &events.RequestRefused{Stamp: r.Stamp, Code: code, Status: status, RetryAfter: retryAfter}
 	t, err := e.record(e.decisionUrgency(), events.Draft{Header: events.Header{Request: ask.Request}, Data: p})
-	r.ticket = t
+	r.commit = e.commitOf(t)
 	return r, err
 }

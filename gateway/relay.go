@@ -44,7 +44,7 @@ func (x *exchange) ask() engine.Ask {
 
 // begin is a decided attempt, its clock running.
 func (x *exchange) begin(att *engine.Attempt) *attempt {
-	a := &attempt{Attempt: att, x: x, up: x.cfg.accounts[att.Account.ID], spare: att.Decision.Spare}
+	a := &attempt{Attempt: att, x: x, up: x.cfg.accounts[att.Account.ID].speaking(x.speaks), spare: att.Decision.Spare}
 	t := &x.tries
 	t.current, t.policy, t.account = a, att.Policy, att.Account.ID
 	t.tried = append(t.tried, att.Account.No)

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/dialect"
 	"github.com/waybill/waybill/gateway/provider"
 )
@@ -24,6 +25,24 @@ type upstream struct {
 	pool             pool        // but for the connect limit
 	dialled          atomic.Pointer[dialled]
 	group            learned // quota group that its answers name
+
+	surfaces map[events.Dialect]*upstream // where the provider speaks a dialect elsewhere
+}
+
+// speaking is where the account speaks a dialect.
+func (u *upstream) speaking(d events.Dialect) *upstream {
+	if s := u.surfaces[d]; s != nil {
+		return s
+	}
+	return u
+}
+
+// surface is the same account where its provider speaks another dialect.
+func surface(a *Account, s provider.Surface, routes []*route) (*upstream, error) {
+	there, p := *a, *a.Provider
+	p.Auth, p.Surfaces = s.Auth, nil
+	there.Provider, there.BaseURL = &p, s.BaseURL
+	return newUpstream(&there, routes)
 }
 
 // learned is a word that changes seldom.
@@ -64,9 +83,18 @@ func newUpstream(a *Account, routes []*route) (*upstream, error) {
 	u := &upstream{Account: a, base: base, host: parsed.Host, urls: make([]*url.URL, len(routes)), headers: http.Header{}}
 	u.pool = pool{scheme: parsed.Scheme, host: parsed.Host}
 	u.auth, u.authPrefix = credentialHeader(a.Provider.Auth)
+	u.ownBetas = append(u.ownBetas, a.Provider.Headers["Anthropic-Beta"]...)
+	if a.BaseURL == "" {
+		u.surfaces = make(map[events.Dialect]*upstream, len(a.Provider.Surfaces))
+		for d, s := range a.Provider.Surfaces {
+			if u.surfaces[d], err = surface(a, s, routes); err != nil {
+				return nil, err
+			}
+		}
+	}
 	for name, values := range a.Headers {
 		if name = http.CanonicalHeaderKey(name); name == "Anthropic-Beta" {
-			u.ownBetas = values
+			u.ownBetas = append(u.ownBetas, values...)
 			continue
 		}
 		u.headers[name] = values

@@ -77,10 +77,16 @@ func (o *Operation) version(base Base) string {
 	case o.Dialect == events.DialectGemini && !base.version:
 		return "/v1beta"
 	case o.Dialect == events.DialectAnthropic && !base.ends,
-		o.Dialect == events.DialectOpenAI && !base.version && !strings.HasSuffix(base.raw, "/openai"):
+		o.Dialect == events.DialectOpenAI && !base.version && !base.unversioned():
 		return "/v1"
 	}
 	return ""
+}
+
+// unversioned knows the surfaces of OpenAI's protocol that have no version:
+// Google's and Azure's end in /openai, the ChatGPT backend's in /codex.
+func (b *Base) unversioned() bool {
+	return strings.HasSuffix(b.raw, "/openai") || strings.HasSuffix(b.raw, "/codex")
 }
 
 // resource is a model as one escaped segment below models/; a tuned model is a

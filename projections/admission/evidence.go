@@ -124,13 +124,7 @@ func (p *place) settle() {
 	if len(p.facts) > 0 {
 		p.facts = slices.DeleteFunc(p.facts, func(f fact) bool { return f.at < line && f.kind != banned })
 	}
-	calm := 0 // the last contrary answer before the line: no count reaches back beyond it
-	for i := 0; i < len(p.beats) && p.beats[i].at < line; i++ {
-		if !p.beats[i].failed {
-			calm = i
-		}
-	}
-	p.beats = slices.Delete(p.beats, 0, calm)
+	p.settleHealth(line)
 }
 
 // factKind is a rule that a fact is judged by.

@@ -7,65 +7,94 @@ import (
 	"github.com/waybill/waybill/events"
 )
 
-// beat is one answer as the health of a scope sees it (R12): a failure, or a
-// contrary answer, which starts the count anew.
-type beat struct {
+// setback is one failure of health (R12).
+type setback struct {
 	witness
-	failed bool
 	strict bool // an answer that only its successor made a failure (R11): cools down to park_cap
 	step   uint32
 	stated events.Time // Retry-After: for people, it does not lengthen the cooldown
 }
 
-// beat keeps an answer. When there are many, those between two contrary ones
-// say least: only a failure that arrives late could miss them.
-func (p *place) beat(b beat) {
-	i := len(p.beats)
-	for i > 0 && b.before(&p.beats[i-1].witness) {
+// setBack keeps a failure.
+func (p *place) setBack(n setback) {
+	i := len(p.setbacks)
+	for i > 0 && n.before(&p.setbacks[i-1].witness) {
 		i--
 	}
-	if i > 0 && p.beats[i-1].same(&b.witness) {
+	if i > 0 && p.setbacks[i-1].same(&n.witness) {
 		return
 	}
-	p.beats = slices.Insert(p.beats, i, b)
-	if len(p.beats) > fewBeats {
-		p.thin()
+	p.setbacks = slices.Insert(p.setbacks, i, n)
+	if len(p.setbacks) > maxSetbacks {
+		p.setbacks = slices.Delete(p.setbacks, 0, 1)
 	}
 }
 
-// thin drops a contrary answer between two others, else, at the bound, the
-// oldest answer.
-func (p *place) thin() {
-	for i := 1; i+1 < len(p.beats); i++ {
-		if !p.beats[i-1].failed && !p.beats[i].failed && !p.beats[i+1].failed {
-			p.beats = slices.Delete(p.beats, i, i+1)
-			return
+// takeBack forgets a failure that turned out to be none.
+func (p *place) takeBack(w *witness) {
+	p.setbacks = slices.DeleteFunc(p.setbacks, func(n setback) bool { return n.same(w) })
+}
+
+// calm notes a contrary answer: it starts the count of failures anew. When
+// there are many, one between two others says least: only a failure that
+// arrives late could miss it.
+func (p *place) calm(at events.Time) {
+	i := len(p.calms)
+	for i > 0 && at < p.calms[i-1] {
+		i--
+	}
+	p.calms = slices.Insert(p.calms, i, at)
+	if len(p.calms) <= maxCalms {
+		return
+	}
+	thin := 0
+	for i := 1; i+1 < len(p.calms) && thin == 0; i++ {
+		if !p.failedBetween(p.calms[i-1], p.calms[i+1]) {
+			thin = i
 		}
 	}
-	if len(p.beats) > maxBeats {
-		p.beats = slices.Delete(p.beats, 0, 1)
-	}
+	p.calms = slices.Delete(p.calms, thin, thin+1)
 }
 
-// unbeat takes a failure back.
-func (p *place) unbeat(w *witness) {
-	p.beats = slices.DeleteFunc(p.beats, func(b beat) bool { return b.failed && b.same(w) })
+func (p *place) failedBetween(from, to events.Time) bool {
+	for i := range p.setbacks {
+		if at := p.setbacks[i].at; at >= from && at <= to {
+			return true
+		}
+	}
+	return false
 }
 
 // failures calls fn for every failure that completes the threshold: each is a
 // health fact. A contrary answer starts the count anew; it ends no fact.
-func (p *place) failures(threshold uint32, fn func(b *beat)) {
-	run := uint32(0)
-	for i := range p.beats {
-		b := &p.beats[i]
-		if !b.failed {
+func (p *place) failures(threshold uint32, fn func(n *setback)) {
+	run, c := uint32(0), 0
+	for i := range p.setbacks {
+		n := &p.setbacks[i]
+		for ; c < len(p.calms) && p.calms[c] < n.at; c++ {
 			run = 0
-			continue
 		}
-		if run++; run >= min(max(threshold, 1), maxBeats/2) {
-			fn(b)
+		if run++; run >= min(max(threshold, 1), maxSetbacks/2) {
+			fn(n)
 		}
 	}
+}
+
+// settleHealth forgets what no count reaches back to from beyond a line: what
+// lies before the last contrary answer before it.
+func (p *place) settleHealth(line events.Time) {
+	last := -1
+	for i := 0; i < len(p.calms) && p.calms[i] < line; i++ {
+		last = i
+	}
+	if last < 0 {
+		return
+	}
+	if len(p.setbacks) > 0 {
+		from := p.calms[last]
+		p.setbacks = slices.DeleteFunc(p.setbacks, func(n setback) bool { return n.at < from })
+	}
+	p.calms = slices.Delete(p.calms, 0, last)
 }
 
 // The cooldown of a failing scope (R12).
@@ -75,13 +104,13 @@ const (
 )
 
 // due is the fact's two instants.
-func (b *beat) due(p *events.Policy) (until, trialAt events.Time) {
+func (n *setback) due(p *events.Policy) (until, trialAt events.Time) {
 	ceiling := healthCeiling
-	if b.strict {
+	if n.strict {
 		ceiling = p.ParkCap
 	}
-	trialAt = b.at.Add(min(doubled(healthCooldown, b.step), ceiling))
-	return max(b.stated, trialAt), trialAt
+	trialAt = n.at.Add(min(doubled(healthCooldown, n.step), ceiling))
+	return max(n.stated, trialAt), trialAt
 }
 
 // doubled is d * 2^(step-1), saturated far above every ceiling.

@@ -161,15 +161,15 @@ func (j *judge) facts(o *owner, l *layer, p *place, covers bool) {
 
 // failures adds the standing health facts of a place (R12).
 func (j *judge) failures(o *owner, l *layer, p *place, covers bool) {
-	if len(p.beats) == 0 {
+	if !p.failing() {
 		return
 	}
-	p.failures(j.policy.HealthThreshold, func(b *beat) {
-		if j.overcome(l, p, events.AxisHealth, &b.witness, false) {
+	p.failures(j.policy.HealthThreshold, func(n *setback) {
+		if j.overcome(l, p, events.AxisHealth, &n.witness, false) {
 			return
 		}
-		until, trialAt := b.due(j.policy)
-		j.cell(o, p.key, events.AxisHealth, p, covers).fact(events.ReasonCoolingDown, rankHealth, &b.witness, b.step, until, trialAt)
+		until, trialAt := n.due(j.policy)
+		j.cell(o, p.key, events.AxisHealth, p, covers).fact(events.ReasonCoolingDown, rankHealth, &n.witness, n.step, until, trialAt)
 	})
 }
 

@@ -12,7 +12,6 @@ func (f *fold) succeeded(p *events.AttemptSucceeded) {
 	at := orTime(p.Answer.AnsweredAt, f.e.ObservedAt)
 	s := success{dispatched: orTime(p.Answer.DispatchedAt, at), answered: at,
 		knowledge: knowledge{writer: f.e.Writer, knew: p.Knew, own: p.KnewOwn}}
-	contrary := beat{witness: f.witness(at)}
 	f.exercised(func(o *owner, k key) {
 		l := f.write(o)
 		pl := l.change(f.a, k)
@@ -22,7 +21,7 @@ func (f *fold) succeeded(p *events.AttemptSucceeded) {
 		if pl.hot() || l.tape.outs() {
 			*o.gen++
 		}
-		pl.beat(contrary)
+		pl.calm(at)
 		pl.succeed(s)
 	})
 	if p.Answer.Reading != nil {
@@ -155,13 +154,12 @@ func (f *fold) fact(p *events.Failure, row classRow, at events.Time) *place {
 // contrary notes an answer that is no failure of health: it starts the count
 // anew in every scope that the dispatch exercised (R12).
 func (f *fold) contrary(at events.Time) {
-	b := beat{witness: f.witness(at)}
 	f.exercised(func(o *owner, k key) {
 		if pl := f.write(o).change(f.a, k); pl != nil {
 			if pl.failing() {
 				*o.gen++
 			}
-			pl.beat(b)
+			pl.calm(at)
 		}
 	})
 }
@@ -179,31 +177,31 @@ func (f *fold) failure(p *events.Failure, at events.Time) *place {
 			if pl.failing() {
 				*e.gen++
 			}
-			pl.beat(beat{witness: f.witness(at)})
+			pl.calm(at)
 		}
 	}
 	if o == nil || k.kind == events.ScopeNone {
 		return nil
 	}
-	b := beat{witness: f.witness(at), failed: true, step: max(p.Step, 1)}
+	n := setback{witness: f.witness(at), step: max(p.Step, 1)}
 	if p.Hint != nil {
-		b.stated = p.Hint.Until
+		n.stated = p.Hint.Until
 	}
-	return f.fail(o, k, b)
+	return f.fail(o, k, n)
 }
 
-func (f *fold) fail(o *owner, k key, b beat) *place {
+func (f *fold) fail(o *owner, k key, n setback) *place {
 	l := f.write(o)
 	pl := l.change(f.a, k)
 	if pl == nil {
 		pl = l.change(f.a, o.wide())
 	}
-	pl.beat(b)
+	pl.setBack(n)
 	pl.settle()
 	*o.gen++
 	var complete *place
-	pl.failures(f.v.doc.Policy.HealthThreshold, func(x *beat) {
-		if x.same(&b.witness) {
+	pl.failures(f.v.doc.Policy.HealthThreshold, func(x *setback) {
+		if x.same(&n.witness) {
 			complete = pl
 		}
 	})

@@ -16,8 +16,8 @@ const (
 	maxLines     = 32  // billing and credit readings kept for facts that arrive late
 	maxFacts     = 12  // per scope and axis
 	maxSuccesses = 16  // per scope
-	maxBeats     = 24  // failures and contrary answers per scope
-	fewBeats     = 16  // of which contrary ones are thinned out
+	maxSetbacks  = 24  // failures per scope
+	maxCalms     = 16  // contrary answers per scope
 	maxPasses    = 4   // per scope
 	maxSlots     = 6   // per scope
 	maxShelves   = 3   // credentials of an account whose evidence is kept
@@ -141,9 +141,10 @@ func (l *layer) record() *tape {
 // place is everything recorded about one scope of one owner, on all axes.
 type place struct {
 	key       key
-	successes []success // R6: those that no other beats
-	facts     []fact    // by answered-at
-	beats     []beat    // R12: failures and contrary answers, by answered-at
+	successes []success     // R6: those that no other beats
+	facts     []fact        // by answered-at
+	setbacks  []setback     // R12: failures, by answered-at
+	calms     []events.Time // and contrary answers
 	passes    []pass
 	slots     []slot
 	released  events.Time // newest operator.released
@@ -157,7 +158,8 @@ func (p *place) copy() *place {
 	c.copied = true
 	c.successes = slices.Clone(p.successes)
 	c.facts = slices.Clone(p.facts)
-	c.beats = slices.Clone(p.beats)
+	c.setbacks = slices.Clone(p.setbacks)
+	c.calms = slices.Clone(p.calms)
 	c.passes = slices.Clone(p.passes)
 	c.slots = slices.Clone(p.slots)
 	return &c
@@ -171,14 +173,7 @@ func (p *place) idle() bool {
 // hot says that a success here may change a verdict.
 func (p *place) hot() bool { return len(p.facts) > 0 || p.failing() }
 
-func (p *place) failing() bool {
-	for i := range p.beats {
-		if p.beats[i].failed {
-			return true
-		}
-	}
-	return false
-}
+func (p *place) failing() bool { return len(p.setbacks) > 0 }
 
 func (p *place) newestSuccess() events.Time {
 	var t events.Time

@@ -25,7 +25,7 @@ type suspect struct {
 	account uint32
 	epoch   events.Epoch
 	scope   events.Scope
-	beat    beat
+	setback setback
 	counted bool
 }
 
@@ -69,10 +69,10 @@ func (f *fold) unclassified(p *events.Failure, at events.Time) {
 		return
 	}
 	m := f.mystery()
-	b := beat{witness: f.witness(at), failed: true, strict: true, step: max(p.Step, 1)}
+	n := setback{witness: f.witness(at), strict: true, step: max(p.Step, 1)}
 	i := slices.IndexFunc(m.asked, func(s suspect) bool { return s.account == f.a.No })
 	if i < 0 && len(m.asked) < 2 {
-		m.asked = append(m.asked, suspect{account: f.a.No, epoch: f.e.Epoch, scope: p.Scope, beat: b})
+		m.asked = append(m.asked, suspect{account: f.a.No, epoch: f.e.Epoch, scope: p.Scope, setback: n})
 	}
 	f.solve(m)
 }
@@ -103,11 +103,11 @@ func (f *fold) solve(m *mystery) {
 			continue
 		}
 		if guilty {
-			at.fail(o, k, s.beat)
+			at.fail(o, k, s.setback)
 			continue
 		}
 		if pl := at.write(o).change(at.a, k); pl != nil {
-			pl.unbeat(&s.beat.witness)
+			pl.takeBack(&s.setback.witness)
 			*o.gen++
 		}
 	}

@@ -148,7 +148,8 @@ func (p *place) state(c *canon.Coder) {
 	p.key.state(c)
 	canon.Slice(c, &p.successes, func(c *canon.Coder, s *success) { s.state(c) })
 	canon.Slice(c, &p.facts, func(c *canon.Coder, f *fact) { f.state(c) })
-	canon.Slice(c, &p.beats, func(c *canon.Coder, b *beat) { b.state(c) })
+	canon.Slice(c, &p.setbacks, func(c *canon.Coder, n *setback) { n.state(c) })
+	canon.Slice(c, &p.calms, func(c *canon.Coder, t *events.Time) { canon.Int(c, t) })
 	canon.Slice(c, &p.passes, func(c *canon.Coder, x *pass) {
 		canon.Uint(c, &x.axis)
 		x.success.state(c)
@@ -192,12 +193,11 @@ func (f *fact) state(c *canon.Coder) {
 	canon.Int(c, &f.room)
 }
 
-func (b *beat) state(c *canon.Coder) {
-	b.witness.state(c)
-	c.Bool(&b.failed)
-	c.Bool(&b.strict)
-	canon.Uint(c, &b.step)
-	canon.Int(c, &b.stated)
+func (n *setback) state(c *canon.Coder) {
+	n.witness.state(c)
+	c.Bool(&n.strict)
+	canon.Uint(c, &n.step)
+	canon.Int(c, &n.stated)
 }
 
 func (s *slot) state(c *canon.Coder) {
@@ -264,7 +264,7 @@ func (m *mystery) state(c *canon.Coder) {
 		canon.Uint(c, &s.epoch)
 		canon.Uint(c, &s.scope.Kind)
 		c.String(&s.scope.Name)
-		s.beat.state(c)
+		s.setback.state(c)
 		c.Bool(&s.counted)
 	})
 	canon.Slice(c, &m.servers, func(c *canon.Coder, n *uint32) { canon.Uint(c, n) })

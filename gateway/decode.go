@@ -48,8 +48,8 @@ func (x *exchange) notARequest(err error) bool {
 	switch {
 	case errors.As(err, &bad):
 		x.badRequest(bad)
-	case x.r.Context().Err() != nil:
-		x.end = endAborted
+	case x.r.Context().Err() != nil, errors.Is(err, io.ErrUnexpectedEOF):
+		x.end = endAborted // the client left before it had said everything
 	default:
 		x.badRequest(&dialect.Error{Status: http.StatusBadRequest, Code: "invalid_request", Message: "the request body could not be read"})
 	}

@@ -115,7 +115,7 @@ func networkFinding(err error) provider.Finding {
 
 // local is a failure of ours: nothing was dispatched, nobody is at fault.
 func (a *attempt) local(rule string, err error) *failure {
-	return &failure{cause: err, finding: provider.Finding{Class: events.ClassUnclassified, Rule: rule, Scope: requestScope, Failover: provider.Never}}
+	return &failure{cause: err, finding: provider.Finding{Class: events.ClassUnclassified, Rule: rule, Scope: requestScope, Failover: provider.Always}}
 }
 
 // limit is a phase's bound, cut where max_elapsed ends first.

@@ -39,6 +39,7 @@ type exchange struct {
 	sent      int64 // bytes of the answer's body
 	firstByte time.Duration
 	code      string // of a refusal
+	patience  bool   // a write deadline was set
 	end       string // how it ended, for the log line
 }
 
@@ -141,9 +142,12 @@ func (x *exchange) over() {
 		aborted = x.afterPanic(fault)
 	}
 	x.summarize()
-	if aborted {
-		// The server closes the connection without ending the body: the client
-		// must not take what it has for a whole answer.
+	if x.patience {
+		_ = http.NewResponseController(x.w).SetWriteDeadline(time.Time{}) // the next request's is another
+	}
+	if aborted || x.end == endAborted && x.status == 0 {
+		// The server closes the connection without ending the answer: nobody
+		// must take what there is, or nothing, for a whole one.
 		panic(http.ErrAbortHandler)
 	}
 }

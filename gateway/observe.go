@@ -97,12 +97,19 @@ func (a *attempt) errorFrame(frame []byte) *failure {
 
 func (a *attempt) classify(f *failure) provider.Finding {
 	a.answer.AnsweredAt = a.x.g.engine.Now()
+	if len(f.header["Waybill-Refusal"]) > 0 {
+		return ownRefusal // the upstream is a Waybill, too: it judged its accounts, not ours (R17)
+	}
 	answer := provider.Answer{
 		Status: f.status, Header: f.header, Body: f.body, Model: a.Model, Dialect: a.x.speaks,
 		At: a.answer.AnsweredAt, Stream: f.frame,
 	}
 	return a.up.Provider.Classify(answer)
 }
+
+// ownRefusal is what a refusal of another Waybill means: nothing for the
+// account, and another one may serve.
+var ownRefusal = provider.Finding{Class: events.ClassOverloaded, Rule: "waybill:refusal", Scope: requestScope, Failover: provider.Always}
 
 // malformed is a 200 that is no answer.
 func (a *attempt) malformed(why string, body []byte) *failure {

@@ -24,10 +24,12 @@ const (
 // read is written and flushed at once and nothing is retried.
 type stream struct {
 	*attempt
-	fed  int64  // bytes that were judged, as the client gets them
-	out  int64  // bytes given to the client
-	over bool   // the inspector has seen the end
-	rest []byte // fed and not yet given: held back, or an incomplete line
+	fed        int64         // bytes that were judged, as the client gets them
+	out        int64         // bytes given to the client
+	allowed    time.Duration // when the write deadline was last moved
+	allowedOut int64         // and how much had been given by then
+	over       bool          // the inspector has seen the end
+	rest       []byte        // fed and not yet given: held back, or an incomplete line
 }
 
 // relayStream returns nil when the client has been answered.
@@ -161,7 +163,29 @@ func (s *stream) release(seen *dialect.Seen, p []byte, err error) (done bool) {
 	} else {
 		s.w.until(s.w.elapsed()+s.Policy.IdleTimeout, &errIdleTimeout)
 	}
+	s.urge()
 	return false
+}
+
+// urge moves the client's write deadline on, seldom: a short answer that fits
+// the socket's buffers needs none.
+func (s *stream) urge() {
+	since := s.w.elapsed()
+	if since-s.allowed < allowEvery && s.out-s.allowedOut < longAnswer {
+		return
+	}
+	s.allowed, s.allowedOut = since, s.out
+	s.x.allow(s.Policy.IdleTimeout)
+}
+
+// allowEvery is how often a long stream's write deadline is moved on.
+const allowEvery = time.Second
+
+// allow gives a client that long to take what is written next: one that has
+// stopped reading must not hold its upstream and its slot for ever.
+func (x *exchange) allow(d time.Duration) {
+	x.patience = true
+	_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(d + allowEvery))
 }
 
 // marked: a dialect without an end marker of its own has said why it stopped;

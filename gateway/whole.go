@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"time"
 
 	"github.com/waybill/waybill/gateway/dialect"
 )
@@ -57,6 +58,9 @@ func (a *attempt) deliver(b []byte) {
 	x := a.x
 	a.head()
 	x.w.Header()["Content-Length"] = []string{strconv.Itoa(len(b))}
+	if len(b) > longAnswer {
+		x.allow(a.Policy.IdleTimeout + time.Duration(len(b)/slowest)*time.Second)
+	}
 	x.w.WriteHeader(x.status)
 	n, err := x.w.Write(b)
 	x.sent += int64(n)
@@ -65,6 +69,13 @@ func (a *attempt) deliver(b []byte) {
 		x.end = endAborted
 	}
 }
+
+// An answer beyond longAnswer may not fit the socket's buffers; a client that
+// takes fewer than slowest bytes a second is taken to have stopped.
+const (
+	longAnswer = 64 << 10
+	slowest    = 16 << 10
+)
 
 // readWhole reads up to max_body. What was read stays in c with an error, too.
 func (a *attempt) readWhole(c *content, src io.Reader, length int64) error {

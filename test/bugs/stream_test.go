@@ -352,10 +352,13 @@ func TestB023_a_client_that_leaves_takes_the_upstream_along(t *testing.T) {
 }
 
 // abandon leaves as soon as the upstream has the request.
-func (w *world) abandon(c call, account string) {
+func (w *world) abandon(c call, account string) { w.abandonAfter(c, account, 1) }
+
+// abandonAfter leaves when the upstream has had n requests.
+func (w *world) abandonAfter(c call, account string, n int) {
 	ctx, leave := context.WithCancel(w.t.Context())
 	go func() {
-		w.up.WaitHits(w.t, account, 1)
+		w.up.WaitHits(w.t, account, n)
 		leave()
 	}()
 	w.request(ctx, c)

@@ -116,14 +116,17 @@ func (d *walk) narrow() {
 }
 
 // spare: besides the chosen one there is a candidate that could be used, tested
-// or tried as the last path, or a tier that was not looked at.
+// or waited for, or tried as the last path, or a tier that was not looked at.
 func (d *walk) spare() bool {
 	if d.looked < len(d.route.members) && len(d.stamp.Avoid) == 0 {
 		return true
 	}
 	for i := range d.out.Candidates {
 		c := d.at(i)
-		if c.Account != d.out.Account && (c.usable() || c.due() && d.out.Trial == nil && !d.stamp.Tested || d.lastable(i)) {
+		if c.Account == d.out.Account || c.Reason == events.ReasonAlreadyTried {
+			continue
+		}
+		if c.usable() || c.due() && d.out.Trial == nil && !d.stamp.Tested || c.Reason == events.ReasonTrialInProgress || d.lastable(i) {
 			return true
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/google/uuid"
 )
 
 // chance drives a random world: every run of a seed is the same.
@@ -16,10 +18,12 @@ type chance struct {
 	open []string
 	n    int
 	down bool
+
+	spared map[uuid.UUID]spared
 }
 
 func newChance(t *testing.T, seed uint64) *chance {
-	c := &chance{Rand: rand.New(rand.NewPCG(seed, 7)), w: New(), t: t}
+	c := &chance{Rand: rand.New(rand.NewPCG(seed, 7)), w: New(), t: t, spared: map[uuid.UUID]spared{}}
 	c.do("policy health_threshold=%d trial_backoff=%s", 1+c.IntN(3), pickOf(c, "30s", "5s"))
 	if c.IntN(4) == 0 {
 		c.do("policy when_exhausted=refuse")

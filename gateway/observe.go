@@ -111,6 +111,17 @@ func (a *attempt) classify(f *failure) provider.Finding {
 // account, and another one may serve.
 var ownRefusal = provider.Finding{Class: events.ClassOverloaded, Rule: "waybill:refusal", Scope: requestScope, Failover: provider.Always}
 
+// noAnswer is a 200 whose JSON is no answer of its dialect: an error in the
+// provider's own shape where its table knows it (MiniMax), else malformed.
+func (a *attempt) noAnswer(why string, body []byte) *failure {
+	if why == dialect.MalformedNoAnswer {
+		if f := a.errorFrame(body[:min(len(body), headLimit)]); f.finding.ByRow() {
+			return f
+		}
+	}
+	return a.malformed(why, body)
+}
+
 // malformed is a 200 that is no answer.
 func (a *attempt) malformed(why string, body []byte) *failure {
 	return &failure{

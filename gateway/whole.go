@@ -36,7 +36,7 @@ func (a *attempt) relayWhole(src io.Reader, length int64) *failure {
 	case err != nil && seen.Terminal == "":
 		return a.broken(err)
 	case seen.Malformed != "":
-		return a.malformed(seen.Malformed, plain)
+		return a.noAnswer(seen.Malformed, plain)
 	case seen.Terminal == "":
 		return a.malformed(dialect.MalformedTruncated, plain)
 	}

@@ -90,9 +90,9 @@ func statedAnyway(c events.Class) []Reset {
 
 // fallback is what a status means where no row does.
 func (l *Look) fallback() Finding {
-	f := Finding{Rule: fmt.Sprintf("status:%d", l.Code), Class: classOfStatus(l.Code)}
+	f := Finding{Rule: fmt.Sprintf(statusRule+"%d", l.Code), Class: classOfStatus(l.Code)}
 	if l.Code == 0 {
-		f.Rule = "status:none"
+		f.Rule = statusRule + "none"
 	}
 	switch f.Class {
 	case events.ClassRateLimited, events.ClassCreditsExhausted, events.ClassServerError, events.ClassOverloaded:

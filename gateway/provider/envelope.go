@@ -2,7 +2,6 @@ package provider
 
 import (
 	"bytes"
-	"encoding/json"
 	"mime"
 	"slices"
 	"strconv"
@@ -266,18 +265,4 @@ func isBusinessCode(s string) bool {
 	}
 	_, err := strconv.ParseUint(s, 10, 32)
 	return err == nil
-}
-
-// ErrorFrame says whether a decoded 200 body or stream frame is an error in
-// disguise that only its provider's shape tells, such as MiniMax' base_resp.
-func ErrorFrame(body []byte) bool {
-	var probe struct {
-		BaseResp struct {
-			Code json.Number `json:"status_code"`
-		} `json:"base_resp"`
-	}
-	if json.Unmarshal(body, &probe) != nil {
-		return false
-	}
-	return probe.BaseResp.Code != "" && probe.BaseResp.Code != "0"
 }

@@ -9,6 +9,7 @@ package provider
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/waybill/waybill/events"
 )
@@ -121,6 +122,12 @@ type Finding struct {
 	Failover  Failover
 	Permanent bool // forbidden until an operator or a new epoch
 }
+
+// ByRow says that a row of the table decided, and not the status alone.
+func (f *Finding) ByRow() bool { return !strings.HasPrefix(f.Rule, statusRule) }
+
+// statusRule begins the rule of a finding that no row decided.
+const statusRule = "status:"
 
 // Another says whether another account of the same endpoint may serve the
 // request, as far as the answer itself says; X-Should-Retry (R9) and the bounds

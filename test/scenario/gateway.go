@@ -52,7 +52,7 @@ func (g *Gateway) reset() {
 // follow folds what others have committed.
 func (g *Gateway) follow() {
 	if !g.Offline {
-		g.live.Commit(g.world.Log[g.live.Position():])
+		g.live.Commit(g.world.Log[g.live.Position()-g.world.Trimmed:])
 	}
 }
 

@@ -24,6 +24,9 @@ type decision struct {
 // every gateway's views with a fold from zero. It returns how many decisions
 // there are and the first thing that differs.
 func (w *World) Verify() (decisions int, err error) {
+	if w.Trimmed > 0 {
+		return 0, fmt.Errorf("the first %d events are forgotten", w.Trimmed)
+	}
 	for i, g := range w.Gateways {
 		if err := g.compare(); err != nil {
 			return 0, fmt.Errorf("gateway %d: %w", i+1, err)

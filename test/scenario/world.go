@@ -24,7 +24,8 @@ var Start = events.At(time.Date(2026, 9, 21, 6, 0, 0, 0, time.UTC))
 // World is one ledger and everything around it.
 type World struct {
 	Now      events.Time
-	Log      []events.Event // committed, entry i at position i+1
+	Log      []events.Event // committed; entry i is at position Trimmed+i+1
+	Trimmed  events.Position
 	Document events.Document
 	Gateways []*Gateway
 	Hits     map[string]int // dispatches by account id
@@ -70,9 +71,23 @@ func (w *World) Advance(d time.Duration) {
 func (w *World) append(drafts ...events.Draft) {
 	for i := range drafts {
 		e := drafts[i].Pending()
-		e.Position, e.RecordedAt = events.Position(len(w.Log)+1), w.Now
+		e.Position, e.RecordedAt = w.Head()+1, w.Now
 		w.Log = append(w.Log, e)
 	}
+}
+
+// Head is the newest position.
+func (w *World) Head() events.Position { return w.Trimmed + events.Position(len(w.Log)) }
+
+// Trim forgets what every gateway has folded, for histories that are too long
+// to keep. Such a world cannot be verified or restarted.
+func (w *World) Trim() {
+	upTo := w.Head()
+	for _, g := range w.Gateways {
+		upTo = min(upTo, g.live.Position())
+	}
+	w.Log = append(w.Log[:0], w.Log[upTo-w.Trimmed:]...)
+	w.Trimmed = upTo
 }
 
 // Adopt makes the world's document the one in force.

@@ -13,22 +13,30 @@ import (
 )
 
 // dispatch sends the request to the attempt's account and waits for the head
-// of an answer. A 401 to a credential that has been renewed meanwhile is asked
-// again once with the new one (R11).
+// of an answer. A 401 asks once for another credential, and once more upstream
+// where there is one (R11).
 func (a *attempt) dispatch() *failure {
-	for again := false; ; again = true {
-		a.token, _ = a.up.Credential.Token()
-		f := a.send()
-		if f != nil || again || a.resp.StatusCode != http.StatusUnauthorized {
-			return f
-		}
-		if !a.up.Credential.Refresh(a.w.ctx, a.token) {
-			return nil
-		}
-		drain(a.resp.Body)
-		a.resp.Body.Close()
-		a.resp = nil
+	a.token, _ = a.up.Credential.Token()
+	f := a.send()
+	if f != nil || a.resp.StatusCode != http.StatusUnauthorized || !a.up.Credential.Refresh(a.w.ctx, a.token) {
+		return f
 	}
+	drain(a.resp.Body)
+	a.resp.Body.Close()
+	a.resp = nil
+	a.renew()
+	return a.send()
+}
+
+// renew takes the credential that a refresh has brought, and records its epoch
+// before it is used: evidence about the old one no longer counts.
+func (a *attempt) renew() {
+	token, epoch := a.up.Credential.Token()
+	a.token = token
+	if err := a.x.g.engine.Renew(a.w.ctx, a.Account.ID, epoch); err != nil {
+		a.x.g.log.Warn("a new credential's epoch could not be recorded", "account", a.Account.ID, "error", err)
+	}
+	a.Under(epoch)
 }
 
 func (a *attempt) send() *failure {

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"crypto/x509"
 	"log/slog"
 	"sync/atomic"
 
@@ -11,6 +12,9 @@ import (
 type Options struct {
 	Engine *engine.Engine
 	Logger *slog.Logger
+	// Roots are the authorities that TLS endpoints are checked against; nil is
+	// the system's.
+	Roots *x509.CertPool
 	// Done, if set, is called once per request after its end, on the request's
 	// own goroutine: metrics hang here. The summary is not kept.
 	Done func(*Summary)
@@ -31,6 +35,7 @@ type Gateway struct {
 // New makes a gateway that serves a configuration.
 func New(o Options, c Config) (*Gateway, error) {
 	g := &Gateway{engine: o.Engine, log: o.Logger, done: o.Done, table: newTable()}
+	g.transports.roots = o.Roots
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
 	}

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"net"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 // transports holds one connection pool per endpoint host, so that a host that
 // hangs takes nothing from the others and connections outlive a reload.
 type transports struct {
+	roots *x509.CertPool
 	mu    sync.Mutex
 	pools map[pool]*endpoint
 }
@@ -39,7 +41,7 @@ func (t *transports) of(p pool) *endpoint {
 	if t.pools == nil {
 		t.pools = map[pool]*endpoint{}
 	}
-	d := &dialer{net: net.Dialer{Timeout: p.connect, KeepAlive: 30 * time.Second}, limit: p.connect}
+	d := &dialer{net: net.Dialer{Timeout: p.connect, KeepAlive: 30 * time.Second}, limit: p.connect, roots: t.roots}
 	e := &endpoint{Transport: newTransport(d)}
 	if p.scheme == "http" {
 		e.direct = &direct{dial: d.dial, addr: withPort(p.host)}
@@ -105,6 +107,7 @@ func (u *unreachable) Unwrap() error { return u.err }
 type dialer struct {
 	net   net.Dialer
 	limit time.Duration
+	roots *x509.CertPool
 }
 
 func (d *dialer) dial(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -128,7 +131,7 @@ func (d *dialer) dialTLS(ctx context.Context, network, addr string) (net.Conn, e
 	if err != nil {
 		host = addr
 	}
-	tc := tls.Client(c, &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}})
+	tc := tls.Client(c, &tls.Config{ServerName: host, RootCAs: d.roots, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}})
 	ctx, cancel := context.WithTimeout(ctx, d.limit)
 	defer cancel()
 	if err := tc.HandshakeContext(ctx); err != nil {

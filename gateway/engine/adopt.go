@@ -127,3 +127,11 @@ func (e *Engine) amend(ctx context.Context, account string, fn func(*Enrolment))
 	}
 	return e.settledTicket(ctx, t, "amend account")
 }
+
+// Under says that the attempt goes on with another credential of its account:
+// its outcome is evidence about that one (R11).
+func (a *Attempt) Under(epoch events.Epoch) {
+	a.engine.mu.Lock()
+	defer a.engine.mu.Unlock()
+	a.header.Epoch = epoch
+}

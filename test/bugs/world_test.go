@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"crypto/x509"
 	"io"
 	"log/slog"
 	"net/http"
@@ -33,11 +34,13 @@ type plan struct {
 	clients  []gateway.Client
 	expose   bool
 	relaxed  bool
-	quiet    bool              // no log
-	store    ledger.Store      // default: one in memory
-	keys     map[string]string // credential of an account, default its name
-	base     map[string]string // base URL of an account, default the scripted upstream
-	headers  http.Header       // of every account
+	quiet    bool // no log
+	roots    *x509.CertPool
+	cred     gateway.Credential // of every account, default a constant key
+	store    ledger.Store       // default: one in memory
+	keys     map[string]string  // credential of an account, default its name
+	base     map[string]string  // base URL of an account, default the scripted upstream
+	headers  http.Header        // of every account
 	settings func(name string, s *events.Settings)
 	provider func(dialect events.Dialect, p *provider.Provider)
 }
@@ -127,7 +130,7 @@ func start(t testing.TB, set ...func(*plan)) *world {
 	}
 	t.Cleanup(func() { w.engine.Close(context.Background()) })
 	w.config = gateway.Config{Accounts: accounts, Clients: p.clients, ExposeAccount: p.expose, SpoolDir: t.TempDir()}
-	w.gate, err = gateway.New(gateway.Options{Engine: w.engine, Logger: logger, Done: w.note}, w.config)
+	w.gate, err = gateway.New(gateway.Options{Engine: w.engine, Logger: logger, Done: w.note, Roots: p.roots}, w.config)
 	if err != nil {
 		t.Fatalf("start gateway: %v", err)
 	}
@@ -161,7 +164,11 @@ func (p *plan) accounts(url string, fault *atomic.Bool) (enrolments []engine.Enr
 				p.settings(id, &s)
 			}
 			enrolments = append(enrolments, engine.Enrolment{ID: id, Epoch: events.Epoch(i + 1), Settings: s})
-			accounts = append(accounts, gateway.Account{ID: id, Provider: &prov, BaseURL: base, Headers: p.headers, Credential: &faulty{Key: gateway.Key{Secret: secret, Epoch: events.Epoch(i + 1)}, fault: fault}})
+			var cred gateway.Credential = &faulty{Key: gateway.Key{Secret: secret, Epoch: events.Epoch(i + 1)}, fault: fault}
+			if p.cred != nil {
+				cred = p.cred
+			}
+			accounts = append(accounts, gateway.Account{ID: id, Provider: &prov, BaseURL: base, Headers: p.headers, Credential: cred})
 		}
 	}
 	return enrolments, accounts

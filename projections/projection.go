@@ -86,26 +86,17 @@ func (l *Live) Pend(e events.Event) {
 }
 
 // Commit folds committed events, contiguous from Position, and re-applies what
-// is still pending in order.
-func (l *Live) Commit(committed []events.Event) {
-	if len(committed) == 0 {
-		return
+// is still pending in order. Several runs cost one re-application: whoever has
+// fallen behind catches up by giving all that it has.
+func (l *Live) Commit(runs ...[]events.Event) {
+	done, some := 0, false
+	for _, run := range runs {
+		for i := range run {
+			some = true
+			done += l.apply(&run[i], done)
+		}
 	}
-	done := 0
-	for i := range committed {
-		e := &committed[i]
-		for _, p := range l.plain {
-			p.Apply(e)
-		}
-		for _, p := range l.layered {
-			p.Apply(e)
-		}
-		if done < len(l.pending) && l.pending[done].ID == e.ID {
-			done++ // a writer's events commit in its own order
-		}
-		l.at = e.Position
-	}
-	if done == 0 && len(l.pending) == 0 {
+	if !some || len(l.pending) == 0 {
 		return
 	}
 	n := copy(l.pending, l.pending[done:])
@@ -117,4 +108,20 @@ func (l *Live) Commit(committed []events.Event) {
 			p.Pend(&l.pending[i])
 		}
 	}
+}
+
+// apply folds one committed event. It returns 1 if it is the own event that is
+// the next to be committed: a writer's events commit in its own order.
+func (l *Live) apply(e *events.Event, done int) int {
+	for _, p := range l.plain {
+		p.Apply(e)
+	}
+	for _, p := range l.layered {
+		p.Apply(e)
+	}
+	l.at = e.Position
+	if done < len(l.pending) && l.pending[done].ID == e.ID {
+		return 1
+	}
+	return 0
 }

@@ -81,6 +81,7 @@ type Engine struct {
 	life       context.Context // ends with Close; what the engine does by itself runs under it
 	stop       context.CancelFunc
 	followed   chan struct{} // closed when following has ended
+	folding    sync.WaitGroup
 	recovering sync.WaitGroup
 
 	mu       sync.Mutex
@@ -244,6 +245,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	err := e.drained(ctx)
 	e.stop()
 	<-e.followed
+	e.folding.Wait()
 	e.recovering.Wait()
 	return err
 }

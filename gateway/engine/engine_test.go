@@ -75,6 +75,7 @@ func (w *world) stop() {
 func (w *world) kill() {
 	w.Engine.stop()
 	<-w.followed
+	w.folding.Wait()
 	w.log.Close()
 }
 

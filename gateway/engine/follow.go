@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/waybill/waybill/events"
@@ -10,13 +11,29 @@ import (
 // followRetry is the pause before following is taken up again after a fault.
 const followRetry = 250 * time.Millisecond
 
-// follow folds committed events, own and others', until its context ends.
+// maxRuns bounds the commits that wait to be folded; beyond it the follower
+// waits, and reads what it missed from the store.
+const maxRuns = 256
+
+// follow receives committed events, own and others', until its context ends.
+// They are folded by a goroutine of their own, all that wait at once: each fold
+// re-applies what is pending, so one that has fallen behind must take bigger
+// steps, or it would never catch up.
 func (e *Engine) follow(ctx context.Context) {
 	defer close(e.followed)
+	runs := make(chan []events.Event, maxRuns)
+	defer close(runs)
+	e.folding.Go(func() { e.fold(runs) })
+	received := e.Position()
 	for {
-		err := e.log.Follow(ctx, e.Position(), func(evs []events.Event) error {
-			e.commit(evs)
-			return nil
+		err := e.log.Follow(ctx, received, func(run []events.Event) error {
+			select {
+			case runs <- slices.Clone(run):
+				received = run[len(run)-1].Position
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		})
 		if ctx.Err() != nil {
 			return
@@ -27,20 +44,42 @@ func (e *Engine) follow(ctx context.Context) {
 	}
 }
 
+// fold takes what has come, as much as there is, until the channel is closed.
+func (e *Engine) fold(in <-chan []events.Event) {
+	var runs [][]events.Event
+	for run := range in {
+		runs = append(runs[:0], run)
+		for more := true; more; {
+			select {
+			case run, ok := <-in:
+				if more = ok; ok {
+					runs = append(runs, run)
+				}
+			default:
+				more = false
+			}
+		}
+		e.commit(runs)
+		clear(runs)
+	}
+}
+
 func (e *Engine) setFault(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.fault = err
 }
 
-func (e *Engine) commit(evs []events.Event) {
+func (e *Engine) commit(runs [][]events.Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := e.nowFunc()
-	e.live.Commit(evs)
-	for i := range evs {
-		if evs[i].Writer == e.writer {
-			e.settle(&evs[i], now)
+	e.live.Commit(runs...)
+	for _, run := range runs {
+		for i := range run {
+			if run[i].Writer == e.writer {
+				e.settle(&run[i], now)
+			}
 		}
 	}
 	e.fault = nil

@@ -26,6 +26,7 @@ type writer struct {
 
 	names [3]*names
 	arena []byte
+	warm  *warm
 }
 
 // pragmas of the writing connection, in order.
@@ -49,9 +50,10 @@ func openWriter(path string) (*writer, error) {
 		models:   numbers{table: "models", known: map[string]int64{}},
 		writers:  numbers{table: "writers", known: map[string]int64{}},
 		names:    [3]*names{newNames("accounts"), newNames("models"), newNames("writers")},
+		warm:     newWarm(),
 	}
 	if err := w.start(path); err != nil {
-		return nil, errors.Join(err, c.Close())
+		return nil, errors.Join(err, w.close())
 	}
 	return w, nil
 }
@@ -249,4 +251,7 @@ func run(s *zs.Stmt) error {
 }
 
 // close rolls back what is open.
-func (w *writer) close() error { return w.conn.Close() }
+func (w *writer) close() error {
+	defer w.warm.free()
+	return w.conn.Close()
+}

@@ -30,6 +30,7 @@ type Gateway struct {
 	limits     limits
 	transports transports
 	made       made
+	listings   listings
 }
 
 // New makes a gateway that serves a configuration.

@@ -387,3 +387,45 @@ func TestModelListsSpeakTheCallersDialect(t *testing.T) {
 		}
 	}
 }
+
+// TestModelListsOfAccountsWithoutAPattern: what is listed is what upstreams
+// list, as far as it can be asked for here.
+func TestModelListsOfAccountsWithoutAPattern(t *testing.T) {
+	w := start(t, func(p *plan) {
+		p.models = []events.Route{}
+		p.settings = func(name string, s *events.Settings) {
+			s.Known = nil
+			if name == "b" {
+				s.Models = []string{"only-*"}
+			}
+		}
+	})
+	w.up.Script("a", upstream.JSON(200, `{"object":"list","data":[{"id":"m-1"},{"id":"../x"},{"id":"org/m-2"}]}`))
+	w.up.Script("b", upstream.JSON(500, `{"error":{"message":"boom"}}`))
+	for range 3 {
+		got := w.do(call{method: "GET", path: "/v1/models"})
+		got.want(t, 200)
+		if !strings.Contains(got.body, `"m-1"`) || !strings.Contains(got.body, `"org/m-2"`) || strings.Contains(got.body, "..") {
+			t.Errorf("list %s", got.body)
+		}
+	}
+	w.wantHits(map[string]int{"a": 1, "b": 1})
+	if target := w.up.Hits("a")[0].Target; target != "/v1/models" {
+		t.Errorf("asked at %s", target)
+	}
+	if n := len(w.outcomes()); n != 0 {
+		t.Errorf("%d outcomes recorded of questions for lists", n)
+	}
+	w.good("a")
+	w.do(chat.saying(`{"model":"org/m-2","messages":[]}`)).want(t, 200)
+	gemini := start(t, func(p *plan) { p.names, p.models = []string{"a"}, []events.Route{} })
+	gemini.up.Script("a", upstream.JSON(200, `{"models":[{"name":"models/gemini-9"}],"data":[{"id":"claude-9"}]}`))
+	for path, want := range map[string]string{"/v1beta/models": `"models/gemini-9"`, "/v1beta/models/gemini-9": `"models/gemini-9"`} {
+		if got := gemini.do(call{method: "GET", path: path}); got.status != 200 || !strings.Contains(got.body, want) {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+	}
+	if target := gemini.up.Hits("a")[0].Target; target != "/v1beta/models" {
+		t.Errorf("asked at %s", target)
+	}
+}

@@ -9,3 +9,9 @@ import "embed"
 //
 //go:embed sqlite/*.sql
 var SQLite embed.FS
+
+// Postgres is the shared ledger's schema, for goose. Names are unqualified:
+// the search path says which schema they are in.
+//
+//go:embed postgres/*.sql
+var Postgres embed.FS

@@ -1,0 +1,231 @@
+// Package postgres is the ledger that many replicas share. It stores records
+// and knows nothing of payloads.
+//
+// Whoever appends locks the one row of table head until its commit, so that
+// position order is commit order: a follower that reads by position misses
+// nothing, whatever the replicas do. Batches make up for the lock.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/ledger"
+)
+
+// ErrRoles: RequireRoles is set, and the application's role could change or
+// remove what is stored.
+var ErrRoles = errors.New("the role of the application may change the ledger")
+
+// Options open a ledger.
+type Options struct {
+	URL          string // of the application's role
+	Owner        string // of the role that owns the schema; "": the application's does both
+	Schema       string // [waybill]
+	RequireRoles bool   // refuse a role that append-only does not bind
+	ReadOnly     bool   // never append, never migrate
+	Silent       bool   // send no notifications (another bus wakes the replicas)
+}
+
+// Store is a ledger in a PostgreSQL database. It implements ledger.Store and
+// ledger.Shared.
+type Store struct {
+	opt   Options
+	pool  *pgxpool.Pool
+	conf  *pgx.ConnConfig // of the connections outside the pool
+	roles Roles
+	bell  *bell
+
+	mu     sync.Mutex
+	app    *appender // nil after a failure, until the next commit
+	closed bool
+	hashes []events.Hash
+}
+
+// Open connects, brings the schema up to date and looks at the privileges.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	if o.Schema == "" {
+		o.Schema = "waybill"
+	}
+	conf, err := config(o.URL, o.Schema)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{opt: o, conf: conf}
+	if err := s.start(ctx); err != nil {
+		if s.pool != nil {
+			s.pool.Close()
+		}
+		return nil, fmt.Errorf("open ledger %s: %w", where(conf), err)
+	}
+	return s, nil
+}
+
+func (s *Store) start(ctx context.Context) error {
+	if !s.opt.ReadOnly {
+		if err := migrate(ctx, s.opt, s.conf); err != nil {
+			return err
+		}
+	}
+	pc, err := pgxpool.ParseConfig(s.opt.URL)
+	if err != nil {
+		return errors.New("the URL cannot be read") // the error would show its password
+	}
+	pc.ConnConfig = s.conf.Copy()
+	pc.MaxConns = 4
+	if s.pool, err = pgxpool.NewWithConfig(ctx, pc); err != nil {
+		return unavailable(err)
+	}
+	if err := s.find(ctx); err != nil {
+		return err
+	}
+	if s.roles, err = readRoles(ctx, s.pool); err != nil {
+		return unavailable(err)
+	}
+	if s.opt.RequireRoles && !s.roles.Separate {
+		return fmt.Errorf("%w: %s", ErrRoles, s.roles.Detail)
+	}
+	if !s.opt.Silent && !s.opt.ReadOnly {
+		s.bell = newBell(s.conf, channel(s.opt.Schema))
+	}
+	return nil
+}
+
+// find makes sure that there is a ledger.
+func (s *Store) find(ctx context.Context) error {
+	var there bool
+	if err := s.pool.QueryRow(ctx, "SELECT to_regclass('events') IS NOT NULL AND to_regclass('head') IS NOT NULL").Scan(&there); err != nil {
+		return unavailable(err)
+	}
+	if !there {
+		return fmt.Errorf("%w: no schema %q", ledger.ErrNotFound, s.opt.Schema)
+	}
+	return nil
+}
+
+// config reads a URL into what every connection uses.
+func config(url, schema string) (*pgx.ConnConfig, error) {
+	conf, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, errors.New("open ledger: the PostgreSQL URL cannot be read")
+	}
+	conf.RuntimeParams["search_path"] = pgx.Identifier{schema}.Sanitize()
+	conf.RuntimeParams["application_name"] = "waybill"
+	// Every query has its index. A plan made while the table was small and kept
+	// with its statement would scan the whole of it for ever after.
+	conf.RuntimeParams["enable_seqscan"] = "off"
+	conf.RuntimeParams["jit"] = "off" // nothing here runs long enough to be worth compiling
+	if conf.ConnectTimeout == 0 {
+		conf.ConnectTimeout = 5 * time.Second
+	}
+	return conf, nil
+}
+
+// where names a database without its password.
+func where(c *pgx.ConnConfig) string {
+	return fmt.Sprintf("postgres://%s@%s/%s", c.User, c.Host, c.Database)
+}
+
+// Roles says who enforces append-only.
+func (s *Store) Roles() Roles { return s.roles }
+
+// Commit implements ledger.Store.
+func (s *Store) Commit(ctx context.Context, batch []events.Record) ([]ledger.Result, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return nil, ledger.ErrClosed
+	case s.opt.ReadOnly:
+		return nil, errors.New("append: the ledger is open for reading only")
+	case len(batch) == 0:
+		return nil, nil
+	}
+	s.hashes = s.hashes[:0]
+	for i := range batch {
+		s.hashes = append(s.hashes, batch[i].ContentHash())
+	}
+	if s.app == nil {
+		var err error
+		if s.app, err = openAppender(ctx, s.conf); err != nil {
+			return nil, fmt.Errorf("commit: connect: %w", unavailable(err))
+		}
+	}
+	results, head, err := s.app.commit(ctx, batch, s.hashes)
+	if err != nil {
+		s.app.close() // whatever became of it, the next commit starts anew
+		s.app = nil
+		return nil, fmt.Errorf("commit %d events: %w", len(batch), unavailable(err))
+	}
+	if s.bell != nil && head != 0 {
+		s.bell.ring(head)
+	}
+	return results, nil
+}
+
+// Head implements ledger.Store.
+func (s *Store) Head(ctx context.Context) (h ledger.Head, err error) {
+	if s.isClosed() {
+		return h, ledger.ErrClosed
+	}
+	var position, at int64
+	var hash []byte
+	err = s.pool.QueryRow(ctx, "SELECT position, recorded_at, hash FROM head").Scan(&position, &at, &hash)
+	if err != nil {
+		return h, fmt.Errorf("read head: %w", unavailable(err))
+	}
+	h.Position, h.RecordedAt = events.Position(position), events.Time(at)
+	if position > 0 {
+		copy(h.Hash[:], hash)
+	}
+	return h, nil
+}
+
+func (s *Store) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
+}
+
+// Close implements ledger.Store.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	if s.app != nil {
+		s.app.close()
+	}
+	if s.bell != nil {
+		s.bell.close()
+	}
+	s.pool.Close()
+	return nil
+}
+
+// unavailable marks what may pass by itself: lost connections, a server that
+// restarts or is out of something, a lock or a deadline missed.
+func unavailable(err error) error {
+	var pg *pgconn.PgError
+	switch {
+	case err == nil, errors.Is(err, context.Canceled):
+		return err
+	case !errors.As(err, &pg):
+		return fmt.Errorf("%w: %w", ledger.ErrUnavailable, err)
+	}
+	switch pg.Code[:2] {
+	case "08", "40", "53", "55", "57", "58":
+		return fmt.Errorf("%w: %w", ledger.ErrUnavailable, err)
+	}
+	return err
+}

@@ -1,0 +1,300 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/ledger/ledgertest"
+	"github.com/waybill/waybill/ledger/postgres"
+	server "github.com/waybill/waybill/test/postgres"
+)
+
+func connect(t *testing.T, schema string) *pgx.Conn {
+	t.Helper()
+	conf, err := pgx.ParseConfig(server.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	conf.RuntimeParams["search_path"] = schema
+	c, err := pgx.ConnectConfig(t.Context(), conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close(context.Background()) })
+	return c
+}
+
+func exec(t *testing.T, c *pgx.Conn, sql string, args ...any) {
+	t.Helper()
+	if _, err := c.Exec(t.Context(), sql, args...); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+var errEnough = errors.New("enough")
+
+// follow collects a follower's events until there are n.
+func follow(ctx context.Context, l *ledger.Log, n int) ([]events.Event, error) {
+	var seen []events.Event
+	err := l.Follow(ctx, 0, func(run []events.Event) error {
+		if seen = append(seen, run...); len(seen) >= n {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return seen, err
+}
+
+func TestReplicasAppendAndFollowWithoutAHole(t *testing.T) {
+	total := 100_000
+	if testing.Short() {
+		total = 5_000
+	}
+	const replicas = 4
+	o := postgres.Options{Schema: server.Schema()}
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	defer cancel()
+	var logs []*ledger.Log
+	for range replicas {
+		l := ledger.Open(mustOpen(t, o))
+		defer l.Close()
+		logs = append(logs, l)
+	}
+	var wg sync.WaitGroup
+	for i := range replicas { // each follows while it appends
+		wg.Go(func() {
+			seen, err := follow(ctx, logs[i], total)
+			if err != nil {
+				t.Errorf("replica %d: %v", i, err)
+				return
+			}
+			gapless(t, seen)
+		})
+		wg.Go(func() {
+			g := ledgertest.NewMaker()
+			for made := 0; made < total/replicas; made += 5 {
+				if made%100 == 0 {
+					if _, err := logs[i].Append(ctx, g.Drafts(5)...); err != nil {
+						t.Errorf("replica %d: %v", i, err)
+						return
+					}
+					continue
+				}
+				logs[i].Submit(ledger.Behind, g.Drafts(5)...)
+			}
+		})
+	}
+	wg.Wait()
+	v, err := ledger.Verify(ctx, mustOpen(t, o), ledger.VerifyOptions{})
+	if err != nil || v.Fault != nil || int(v.Positions) != total {
+		t.Errorf("%+v %v", v, err)
+	}
+}
+
+// gapless checks positions, and that every writer's events are in its order.
+func gapless(t *testing.T, seen []events.Event) {
+	t.Helper()
+	own := map[uuid.UUID]uint64{}
+	for i := range seen {
+		e := &seen[i]
+		if own[e.Writer]++; e.Position != events.Position(i+1) || e.WriterSeq != own[e.Writer] {
+			t.Errorf("event %d has position %d and is its writer's %d, want %d", i+1, e.Position, e.WriterSeq, own[e.Writer])
+			return
+		}
+	}
+}
+
+func TestTheDatabaseRefusesToForget(t *testing.T) {
+	o := postgres.Options{Schema: server.Schema()}
+	s := mustOpen(t, o)
+	defer s.Close()
+	if _, err := s.Commit(t.Context(), ledgertest.NewMaker().Records(3)); err != nil {
+		t.Fatal(err)
+	}
+	c := connect(t, o.Schema)
+	for _, mode := range []string{"origin", "replica"} { // of a superuser
+		exec(t, c, "SET session_replication_role = "+mode)
+		for _, sql := range []string{"UPDATE events SET attempt = 2", "DELETE FROM events WHERE position = 3", "DELETE FROM events WHERE false",
+			"TRUNCATE events", "TRUNCATE head", "DELETE FROM head",
+			"INSERT INTO events SELECT position, recorded_at, observed_at, id, writer, writer_seq, account, epoch, model, request, 9, kind, format, payload, hash FROM events WHERE position = 1 ON CONFLICT (position) DO UPDATE SET attempt = 9"} {
+			if _, err := c.Exec(t.Context(), sql); err == nil || !strings.Contains(err.Error(), "append-only") {
+				t.Errorf("%s as %s: %v", sql, mode, err)
+			}
+		}
+	}
+}
+
+// roles makes an owner and an application role, and their URLs.
+func roles(t *testing.T) (owner, app string) {
+	t.Helper()
+	admin := connect(t, "public")
+	name := server.Schema()
+	for _, role := range []string{name + "_owner", name + "_app"} {
+		exec(t, admin, "CREATE ROLE "+role+" LOGIN")
+	}
+	exec(t, admin, "GRANT CREATE ON DATABASE postgres TO "+name+"_owner")
+	as := func(role string) string {
+		u, err := url.Parse(server.URL(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := u.Query()
+		q.Set("user", role)
+		u.RawQuery = q.Encode()
+		u.User = nil
+		return u.String()
+	}
+	return as(name + "_owner"), as(name + "_app")
+}
+
+func TestTwoRolesCannotForget(t *testing.T) {
+	owner, app := roles(t)
+	o := postgres.Options{URL: app, Owner: owner, Schema: server.Schema(), RequireRoles: true}
+	s := mustOpen(t, o)
+	defer s.Close()
+	if r := s.Roles(); !r.Separate {
+		t.Errorf("%+v", r)
+	}
+	if _, err := s.Commit(t.Context(), ledgertest.NewMaker().Records(3)); err != nil {
+		t.Fatal(err)
+	}
+	c, err := pgx.Connect(t.Context(), app)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(t.Context())
+	for _, sql := range []string{"UPDATE events SET attempt = 2", "DELETE FROM events", "TRUNCATE events", "DELETE FROM head",
+		"ALTER TABLE events DISABLE TRIGGER ALL", "SET session_replication_role = replica", "DROP TABLE events"} {
+		if _, err := c.Exec(t.Context(), strings.ReplaceAll(sql, "events", o.Schema+".events")); err == nil {
+			t.Errorf("the application's role may %s", sql)
+		}
+	}
+}
+
+func TestOneRoleIsServedAndSaysSo(t *testing.T) {
+	o := postgres.Options{URL: server.URL(t), Schema: server.Schema()}
+	s := mustOpen(t, o)
+	if r := s.Roles(); r.Separate || !strings.Contains(r.Detail, "triggers only") {
+		t.Errorf("%+v", r)
+	}
+	s.Close()
+	o.RequireRoles = true
+	if _, err := postgres.Open(t.Context(), o); !errors.Is(err, postgres.ErrRoles) {
+		t.Errorf("with require_roles: %v", err)
+	}
+}
+
+func TestAReaderNeitherCreatesNorAppends(t *testing.T) {
+	o := postgres.Options{URL: server.URL(t), Schema: server.Schema(), ReadOnly: true}
+	if _, err := postgres.Open(t.Context(), o); !errors.Is(err, ledger.ErrNotFound) {
+		t.Errorf("where there is none: %v", err)
+	}
+	o.ReadOnly = false
+	s := mustOpen(t, o)
+	defer s.Close()
+	o.ReadOnly = true
+	r := mustOpen(t, o)
+	defer r.Close()
+	if _, err := r.Commit(t.Context(), ledgertest.NewMaker().Records(1)); err == nil {
+		t.Error("a reader appended")
+	}
+	if _, err := postgres.Open(t.Context(), postgres.Options{URL: "postgres://u:secret@127.0.0.1:1/x"}); !errors.Is(err, ledger.ErrUnavailable) || strings.Contains(err.Error(), "secret") {
+		t.Errorf("no server: %v", err)
+	}
+}
+
+func TestANotificationWakesAFollower(t *testing.T) {
+	o := postgres.Options{Schema: server.Schema()}
+	writer := ledger.Open(mustOpen(t, o))
+	defer writer.Close()
+	reader := ledger.OpenWith(mustOpen(t, o), ledger.Options{Poll: time.Hour}) // nothing but notifications
+	defer reader.Close()
+	g := ledgertest.NewMaker()
+	got := make(chan error, 1)
+	go func() {
+		_, err := follow(t.Context(), reader, 50)
+		got <- err
+	}()
+	for n := 0; ; n++ { // the listener may come late; what was sent before is lost
+		if n < 50 || n%100 == 0 {
+			if _, err := writer.Append(t.Context(), g.Drafts(1)...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		select {
+		case err := <-got:
+			if err != nil {
+				t.Fatal(err)
+			}
+			return
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+func TestAPollFindsWhatNoNotificationTold(t *testing.T) {
+	o := postgres.Options{Schema: server.Schema(), Silent: true}
+	writer := ledger.Open(mustOpen(t, o))
+	defer writer.Close()
+	reader := ledger.OpenWith(mustOpen(t, o), ledger.Options{Poll: 20 * time.Millisecond})
+	defer reader.Close()
+	got := make(chan error, 1)
+	go func() {
+		_, err := follow(t.Context(), reader, 3)
+		got <- err
+	}()
+	for range 3 {
+		if _, err := writer.Append(t.Context(), ledgertest.NewMaker().Drafts(1)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := <-got; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestALostConnectionIsACommitToRepeat(t *testing.T) {
+	o := postgres.Options{Schema: server.Schema()}
+	l := ledger.Open(mustOpen(t, o))
+	defer l.Close()
+	c := connect(t, o.Schema)
+	g := ledgertest.NewMaker()
+	const kills, between = 10, 20
+	killed := int64(0)
+	var tickets []*ledger.Ticket
+	for range kills { // commits go on meanwhile
+		for range between {
+			tickets = append(tickets, l.Submit(ledger.Awaited, g.Drafts(1)...))
+		}
+		tag, err := c.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'waybill'")
+		if err != nil {
+			t.Fatal(err)
+		}
+		killed += tag.RowsAffected()
+		if _, err := tickets[len(tickets)-1].Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, tk := range tickets {
+		if evs, err := tk.Wait(t.Context()); err != nil || evs[0].Position != events.Position(i+1) {
+			t.Fatalf("event %d: %v %v", i+1, evs, err)
+		}
+	}
+	v, err := ledger.Verify(t.Context(), mustOpen(t, o), ledger.VerifyOptions{})
+	if err != nil || v.Fault != nil || v.Positions != kills*between || killed < kills {
+		t.Errorf("%d connections killed: %+v %v", killed, v, err)
+	}
+}

@@ -30,7 +30,7 @@ var laws = []struct {
 // Every stored decision is also made again alike, from the ledger alone, and
 // live views are folds (I1, I8): worlds ends with that.
 func Test_I1_I3_I5_I6_I8_I13_laws_over_random_worlds(t *testing.T) {
-	worlds(t, 150, 250, func(c *chance) {
+	worlds(t, seeds(), 250, func(c *chance) {
 		c.w.OnDecision = func(r *Request, s events.Stamp, d *routing.Decision) {
 			kept := *d
 			kept.Candidates = slices.Clone(d.Candidates)
@@ -44,6 +44,14 @@ func Test_I1_I3_I5_I6_I8_I13_laws_over_random_worlds(t *testing.T) {
 			*d = kept
 		}
 	})
+}
+
+// seeds is the number of worlds.
+func seeds() uint64 {
+	if raced {
+		return 50
+	}
+	return 150
 }
 
 // A decision is the same with and without the cache, and made a second time:

@@ -114,6 +114,7 @@ func Decide(v View, request uuid.UUID, attempt uint32, s *events.Stamp, inFlight
 	if inFlight != nil {
 		s.Loads = nil
 	}
+	d.marked = len(s.Tried)+len(s.Avoid) > 0 || s.Claimed != 0
 	d.out.Route, d.out.Strategy = r.digest, r.strategy
 	if s.Tie != 0 {
 		d.narrow()

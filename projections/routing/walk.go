@@ -32,6 +32,7 @@ type walk struct {
 	looked int               // candidates of the tiers looked at
 	busy   []int64           // per candidate: in flight plus one, as far as asked
 
+	marked        bool // the stamp says something of single candidates
 	scratch       *scratch
 	replayed      int // loads of the stamp that a replay has used up
 	extra, beyond int // the pinned candidate, when it stands beyond the tiers looked at, and its member
@@ -67,19 +68,22 @@ func (d *walk) look(from int) (to int) {
 
 func (d *walk) see(i int) {
 	m := &d.route.members[i]
-	g := d.judge(i)
-	d.out.Candidates = append(d.out.Candidates, Candidate{Account: m.account.No, Tier: uint16(m.tier), Model: m.model, Verdict: g.verdict, Reason: d.reason(m, g.verdict)})
-	if d.stamp.Claimed == m.account.No && g.verdict.Reason == events.ReasonTrialInProgress && d.held == none {
-		d.hold(len(d.out.Candidates)-1, m)
+	v := d.judge(i).verdict
+	d.out.Candidates = append(d.out.Candidates, Candidate{Account: m.account.No, Tier: uint16(m.tier), Model: m.model, Verdict: v, Reason: v.Reason})
+	if d.marked {
+		d.mark(len(d.out.Candidates)-1, m)
 	}
 }
 
-func (d *walk) reason(m *member, v *admission.Verdict) events.Reason {
-	if len(d.stamp.Tried) > 0 && slices.Contains(d.stamp.Tried, m.account.No) ||
-		len(d.stamp.Avoid) > 0 && slices.Contains(d.stamp.Avoid, m.account.Settings.Endpoint) {
-		return events.ReasonAlreadyTried
+// mark notes what the stamp says of a candidate: tried, ruled out, or claimed.
+func (d *walk) mark(i int, m *member) {
+	c := d.at(i)
+	if slices.Contains(d.stamp.Tried, c.Account) || slices.Contains(d.stamp.Avoid, m.account.Settings.Endpoint) {
+		c.Reason = events.ReasonAlreadyTried
 	}
-	return v.Reason
+	if d.stamp.Claimed == c.Account && c.Verdict.Reason == events.ReasonTrialInProgress && d.held == none {
+		d.hold(i, m)
+	}
 }
 
 // hold notices that the slot that this attempt has claimed was granted to it.

@@ -20,6 +20,7 @@ type File struct {
 	Models          []Model
 	Clients         []Client
 	Policy          events.Policy
+	Rules           []Rule
 	AccountsFromEnv bool
 	ExposeAccount   bool
 }

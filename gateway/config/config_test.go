@@ -19,7 +19,11 @@ func testProviders() []*provider.Provider {
 		{ID: "openai", BaseURL: "https://api.openai.com/v1", EnvKey: "OPENAI_API_KEY", Dialects: []events.Dialect{events.DialectOpenAI},
 			InBand: func(*provider.Answer) *events.Reading { return nil }},
 		{ID: "anthropic", BaseURL: "https://api.anthropic.com", EnvKey: "ANTHROPIC_API_KEY", Dialects: []events.Dialect{events.DialectAnthropic}},
-		{ID: "metered", BaseURL: "https://metered.example/v1", Dialects: []events.Dialect{events.DialectOpenAI}, Quota: &provider.Preset{Name: "usage"}},
+		{ID: "metered", BaseURL: "https://metered.example/v1", Dialects: []events.Dialect{events.DialectOpenAI}, Quota: &provider.Preset{Name: "usage"},
+			Rules: []provider.Rule{
+				{ID: "metered.guess", Statuses: []int{429}, Class: events.ClassWindowExhausted, Confidence: provider.Low},
+				{ID: "metered.sure", Statuses: []int{402}, Class: events.ClassCreditsExhausted},
+			}},
 		{ID: "openai-compatible", Dialects: []events.Dialect{events.DialectOpenAI}},
 		{ID: "bedrock", BaseURL: "https://bedrock.example", SignalsOnly: true},
 	}

@@ -50,6 +50,9 @@ func (c *Config) Digest() events.Digest {
 		sealed := events.Seal(&events.Draft{Data: &events.AccountEnrolled{Settings: e.Settings}})
 		parts = append(parts, e.ID, string(sealed.Payload))
 	}
+	for _, r := range c.Rules {
+		parts = append(parts, r.ID, r.Text)
+	}
 	return events.DigestOf(parts...)
 }
 

@@ -20,6 +20,7 @@ func fileFields(f *File) []field {
 		blocks("clients", "Who may call. Absent, and no `WAYBILL_CLIENT_KEY`: any or no key is accepted, on loopback only.",
 			&f.Clients, clientFields, func(c *Client, p Position) { c.At = p }),
 		nested("policy", "The knobs of admission, placement and failover.", func() []field { return policyFields(&f.Policy) }, func(Position) {}),
+		ruleMap("rules", "Rows of low confidence in the providers' tables (docs/providers.md), by id: `off`, or the class that they shall mean.", &f.Rules),
 		boolean("accounts_from_env", "Also make accounts of the provider keys in the environment.", &f.AccountsFromEnv),
 		boolean("expose_account", "Name the account on every answer (`Waybill-Account`), also beyond loopback.", &f.ExposeAccount),
 	}

@@ -48,9 +48,6 @@ func Path(flag string, e Environment) string {
 // it. The error is Faults.
 func Load(s Sources) (*Config, error) {
 	c := &Config{File: defaults(), Path: s.Path, Env: s.Env, catalog: map[string]*provider.Provider{}}
-	for _, p := range s.Providers {
-		c.catalog[p.ID] = p
-	}
 	r := newReader(s.Path, func(name string) (string, bool) {
 		v, ok := s.Vars[name]
 		return v, ok
@@ -62,6 +59,7 @@ func Load(s Sources) (*Config, error) {
 		}
 		r.block(r.document(text), "the file", fileFields(&c.File))
 	}
+	c.override(r, s.Providers)
 	if s.Path == "" || c.AccountsFromEnv {
 		r.accountsFromEnv(c, s.Providers, s.Vars)
 	}

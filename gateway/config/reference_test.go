@@ -89,6 +89,7 @@ clients:
 		"clients[].max_concurrent":             {"key: k}", "key: k, max_concurrent: 1}"},
 		"accounts_from_env":                    {"models:", "accounts_from_env: true\nmodels:"},
 		"expose_account":                       {"models:", "expose_account: true\nmodels:"},
+		"rules":                                {"models:", "rules: {metered.guess: off}\nmodels:"},
 		"policy.reserve":                       {"models:", "policy: {reserve: 1}\nmodels:"},
 		"policy.health_threshold":              {"models:", "policy: {health_threshold: 7}\nmodels:"},
 		"policy.max_attempts":                  {"models:", "policy: {max_attempts: 7}\nmodels:"},

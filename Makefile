@@ -8,7 +8,7 @@ GO        ?= go
 PACKAGES  ?= ./...
 TESTFLAGS ?=
 FUZZTIME  ?= 20s
-LINT      ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.2
+LINT      ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # Modules of their own under test/: their dependencies stay out of the product.
 TEST_MODULES := $(patsubst %/go.mod,%,$(wildcard test/*/go.mod))
 SOURCES   := $(shell find . -name '*.go' -not -path './test/*' -not -path './.git/*' 2>/dev/null) go.mod go.sum

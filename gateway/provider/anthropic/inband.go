@@ -13,9 +13,9 @@ import (
 func InBand(a *provider.Answer) *events.Reading {
 	g := provider.Gauge{At: a.At, Header: a.Header}
 	var windows []events.Window
-	for _, kind := range buckets() {
-		name := "Anthropic-Ratelimit-" + kind
-		if w, ok := g.Bucket(kind, time.Minute, name+"-Limit", name+"-Remaining", name+"-Reset"); ok {
+	for i := range buckets {
+		b := &buckets[i]
+		if w, ok := g.Bucket(b.kind, time.Minute, b.limit, b.remaining, b.reset); ok {
 			w.Scope = events.Scope{Kind: events.ScopeModel, Name: a.Model}
 			windows = append(windows, w)
 		}
@@ -65,4 +65,13 @@ func (s span) length() time.Duration {
 		return 7 * 24 * time.Hour
 	}
 	return 0
+}
+
+// buckets are the headers of an API key's buckets, canonical: every answer is
+// looked at.
+var buckets = [...]struct{ kind, limit, remaining, reset string }{
+	{"requests", "Anthropic-Ratelimit-Requests-Limit", "Anthropic-Ratelimit-Requests-Remaining", "Anthropic-Ratelimit-Requests-Reset"},
+	{"tokens", "Anthropic-Ratelimit-Tokens-Limit", "Anthropic-Ratelimit-Tokens-Remaining", "Anthropic-Ratelimit-Tokens-Reset"},
+	{"input-tokens", "Anthropic-Ratelimit-Input-Tokens-Limit", "Anthropic-Ratelimit-Input-Tokens-Remaining", "Anthropic-Ratelimit-Input-Tokens-Reset"},
+	{"output-tokens", "Anthropic-Ratelimit-Output-Tokens-Limit", "Anthropic-Ratelimit-Output-Tokens-Remaining", "Anthropic-Ratelimit-Output-Tokens-Reset"},
 }

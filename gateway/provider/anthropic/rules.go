@@ -80,15 +80,12 @@ func rates() []provider.Rule {
 // namesBucket: a header tells which bucket of the model's class is meant.
 func namesBucket(l *provider.Look) bool {
 	for key := range l.Header {
-		k := strings.ToLower(key)
-		if strings.HasPrefix(k, "anthropic-ratelimit-") && !strings.HasPrefix(k, strings.ToLower(unifiedPrefix)) {
+		if strings.HasPrefix(key, "Anthropic-Ratelimit-") && !strings.HasPrefix(key, unifiedPrefix) {
 			return true
 		}
 	}
 	return false
 }
-
-func buckets() []string { return []string{"requests", "tokens", "input-tokens", "output-tokens"} }
 
 func capacity() []provider.Rule {
 	return []provider.Rule{

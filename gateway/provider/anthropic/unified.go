@@ -23,38 +23,30 @@ type span struct {
 // spans lists the windows that an answer names, in order of their names. What
 // looks like a window and is none (overage, grace, fallback) is left out.
 func spans(h http.Header) []span {
-	byName := map[string]*span{}
-	var names []string
+	var out []span
 	for key, v := range h {
-		rest, ok := strings.CutPrefix(http.CanonicalHeaderKey(key), unifiedPrefix)
+		rest, ok := strings.CutPrefix(key, unifiedPrefix)
 		if !ok || len(v) == 0 {
 			continue
 		}
-		rest = strings.ToLower(rest)
-		name, what, ok := cutLast(rest)
+		name, what, ok := cutLast(strings.ToLower(rest))
 		if !ok || noWindow(name) {
 			continue
 		}
-		s := byName[name]
-		if s == nil {
-			s = &span{name: name}
-			byName[name] = s
-			names = append(names, name)
+		i := slices.IndexFunc(out, func(s span) bool { return s.name == name })
+		if i < 0 {
+			i, out = len(out), append(out, span{name: name})
 		}
 		switch what {
 		case "status":
-			s.status = strings.ToLower(strings.TrimSpace(v[0]))
+			out[i].status = strings.ToLower(strings.TrimSpace(v[0]))
 		case "utilization":
-			s.utilization = v[0]
+			out[i].utilization = v[0]
 		case "reset":
-			s.reset = v[0]
+			out[i].reset = v[0]
 		}
 	}
-	slices.Sort(names)
-	out := make([]span, len(names))
-	for i, n := range names {
-		out[i] = *byName[n]
-	}
+	slices.SortFunc(out, func(a, b span) int { return strings.Compare(a.name, b.name) })
 	return out
 }
 

@@ -30,8 +30,15 @@ func Provider() *provider.Provider {
 	}
 }
 
-// buckets are the windows that header names carry.
-func buckets() []string { return []string{"requests-day", "tokens-minute"} }
+// buckets are the windows that header names carry, canonical.
+var buckets = [...]struct {
+	kind                    string
+	length                  time.Duration
+	limit, remaining, reset string
+}{
+	{"requests-day", 24 * time.Hour, "X-Ratelimit-Limit-Requests-Day", "X-Ratelimit-Remaining-Requests-Day", "X-Ratelimit-Reset-Requests-Day"},
+	{"tokens-minute", time.Minute, "X-Ratelimit-Limit-Tokens-Minute", "X-Ratelimit-Remaining-Tokens-Minute", "X-Ratelimit-Reset-Tokens-Minute"},
+}
 
 func rules() []provider.Rule {
 	day := []provider.Reset{{Source: "header:x-ratelimit-reset-requests-day"}}
@@ -55,10 +62,9 @@ func rules() []provider.Rule {
 func inBand(a *provider.Answer) *events.Reading {
 	g := provider.Gauge{At: a.At, Header: a.Header}
 	var windows []events.Window
-	for i, kind := range buckets() {
-		length := []time.Duration{24 * time.Hour, time.Minute}[i]
-		w, ok := g.Bucket(kind, length, "X-Ratelimit-Limit-"+kind, "X-Ratelimit-Remaining-"+kind, "X-Ratelimit-Reset-"+kind)
-		if ok {
+	for i := range buckets {
+		b := &buckets[i]
+		if w, ok := g.Bucket(b.kind, b.length, b.limit, b.remaining, b.reset); ok {
 			w.Scope = events.Scope{Kind: events.ScopeModel, Name: a.Model}
 			windows = append(windows, w)
 		}

@@ -21,10 +21,13 @@ func slots() []string { return []string{"primary", "secondary"} }
 func families(h http.Header) []family {
 	var out []family
 	for key := range h {
+		if !strings.HasPrefix(key, "X-Codex-") {
+			continue
+		}
 		k := strings.ToLower(key)
 		for _, slot := range slots() {
 			prefix, ok := strings.CutSuffix(k, slot+"-used-percent")
-			if !ok || !strings.HasPrefix(prefix, "x-codex-") {
+			if !ok {
 				continue
 			}
 			id := strings.Trim(strings.TrimPrefix(prefix, "x-codex-"), "-")

@@ -42,11 +42,19 @@ func rules() []provider.Rule {
 func inBand(a *provider.Answer) *events.Reading {
 	g := provider.Gauge{At: a.At, Header: a.Header}
 	var windows []events.Window
-	for _, kind := range []string{"requests", "tokens-prompt", "tokens-generated"} {
-		if w, ok := g.Bucket(kind, time.Minute, "X-Ratelimit-Limit-"+kind, "X-Ratelimit-Remaining-"+kind, "X-Ratelimit-Reset-"+kind); ok {
+	for i := range buckets {
+		b := &buckets[i]
+		if w, ok := g.Bucket(b.kind, time.Minute, b.limit, b.remaining, b.reset); ok {
 			w.Scope = events.Scope{Kind: events.ScopeModel, Name: a.Model}
 			windows = append(windows, w)
 		}
 	}
 	return g.Reading(windows)
+}
+
+// buckets are the headers of each bucket, canonical.
+var buckets = [...]struct{ kind, limit, remaining, reset string }{
+	{"requests", "X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Reset-Requests"},
+	{"tokens-prompt", "X-Ratelimit-Limit-Tokens-Prompt", "X-Ratelimit-Remaining-Tokens-Prompt", "X-Ratelimit-Reset-Tokens-Prompt"},
+	{"tokens-generated", "X-Ratelimit-Limit-Tokens-Generated", "X-Ratelimit-Remaining-Tokens-Generated", "X-Ratelimit-Reset-Tokens-Generated"},
 }

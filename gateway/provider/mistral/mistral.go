@@ -51,11 +51,18 @@ func rules() []provider.Rule {
 func inBand(a *provider.Answer) *events.Reading {
 	g := provider.Gauge{At: a.At, Header: a.Header}
 	var windows []events.Window
-	for _, kind := range []string{"req-minute", "tokens-minute"} {
-		if w, ok := g.Bucket(kind, time.Minute, "X-Ratelimit-Limit-"+kind, "X-Ratelimit-Remaining-"+kind, ""); ok {
+	for i := range buckets {
+		b := &buckets[i]
+		if w, ok := g.Bucket(b.kind, time.Minute, b.limit, b.remaining, ""); ok {
 			w.Scope = events.Scope{Kind: events.ScopeModel, Name: a.Model}
 			windows = append(windows, w)
 		}
 	}
 	return g.Reading(windows)
+}
+
+// buckets are the windows that header names carry, canonical.
+var buckets = [...]struct{ kind, limit, remaining string }{
+	{"req-minute", "X-Ratelimit-Limit-Req-Minute", "X-Ratelimit-Remaining-Req-Minute"},
+	{"tokens-minute", "X-Ratelimit-Limit-Tokens-Minute", "X-Ratelimit-Remaining-Tokens-Minute"},
 }

@@ -27,14 +27,15 @@ import (
 type Server struct {
 	URL string // of a superuser, database postgres
 
-	dir string
-	cmd *exec.Cmd
-	bin string
-	log *os.File
-	end chan error
+	dir      string
+	bin      string
+	settings []string
+	cmd      *exec.Cmd
+	log      *os.File
+	end      chan error
 }
 
-// shared is the server of this process.
+// shared is a server of this process.
 type shared struct {
 	once   sync.Once
 	server *Server
@@ -42,7 +43,8 @@ type shared struct {
 }
 
 var (
-	process shared
+	quick   shared // for tests: nothing is flushed, a crash of the machine loses it
+	durable shared // for benchmarks
 	schemas atomic.Uint64
 )
 
@@ -50,26 +52,33 @@ var (
 // func TestMain(m *testing.M) { os.Exit(postgres.Main(m)) }.
 func Main(m *testing.M) int {
 	code := m.Run()
-	if s := process.server; s != nil {
-		s.Stop()
+	for _, p := range []*shared{&quick, &durable} {
+		if p.server != nil {
+			p.server.Stop()
+		}
 	}
 	return code
 }
 
-// URL is the server that all tests of this process share.
+// URL is the server that all tests of this process share, and all benchmarks
+// another one.
 func URL(t testing.TB) string {
 	t.Helper()
-	process.once.Do(func() {
+	p, settings := &quick, []string{"fsync=off"}
+	if _, ok := t.(*testing.B); ok {
+		p, settings = &durable, nil
+	}
+	p.once.Do(func() {
 		if given := os.Getenv("WAYBILL_TEST_POSTGRES"); given != "" {
-			process.server = &Server{URL: given}
+			p.server = &Server{URL: given}
 			return
 		}
-		process.server, process.err = Start()
+		p.server, p.err = Start(settings...)
 	})
-	if process.err != nil {
-		t.Fatalf("no PostgreSQL to test with: %v", process.err)
+	if p.err != nil {
+		t.Fatalf("no PostgreSQL to test with: %v", p.err)
 	}
-	return process.server.URL
+	return p.server.URL
 }
 
 // Schema is a schema name that no other test has.
@@ -78,8 +87,8 @@ func Schema() string {
 }
 
 // Start starts a server of its own, on a unix socket, with its files in a
-// temporary directory.
-func Start() (*Server, error) {
+// temporary directory. Settings are "name=value".
+func Start(settings ...string) (*Server, error) {
 	bin, err := binaries()
 	if err != nil {
 		return nil, err
@@ -88,7 +97,7 @@ func Start() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{dir: dir, bin: bin, URL: "postgres:///postgres?" + url.Values{"host": {dir}, "user": {"postgres"}}.Encode()}
+	s := &Server{dir: dir, bin: bin, settings: settings, URL: "postgres:///postgres?" + url.Values{"host": {dir}, "user": {"postgres"}}.Encode()}
 	if err := s.init(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -178,8 +187,11 @@ func (s *Server) Restart() error {
 	if err != nil {
 		return err
 	}
-	cmd, err := s.command("postgres", "-D", filepath.Join(s.dir, "data"), "-k", s.dir, "-c", "listen_addresses=",
-		"-c", "max_connections=200", "-c", "shared_buffers=256MB", "-c", "min_wal_size=512MB", "-c", "max_wal_size=2GB")
+	args := []string{"-D", filepath.Join(s.dir, "data"), "-k", s.dir}
+	for _, set := range append([]string{"listen_addresses=", "max_connections=200", "shared_buffers=256MB", "min_wal_size=512MB", "max_wal_size=2GB"}, s.settings...) {
+		args = append(args, "-c", set)
+	}
+	cmd, err := s.command("postgres", args...)
 	if err != nil {
 		return err
 	}

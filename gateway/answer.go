@@ -73,11 +73,22 @@ func (s *stream) releaseError(seen *dialect.Seen) {
 		s.giveCoded(seen)
 		return
 	}
-	s.rest = redact.Bytes(s.rest, s.token)
+	s.rest = redactFrom(s.rest, seen.Failed, s.token)
 	if n := len(s.rest); n > 0 && s.rest[n-1] != '\n' {
 		s.rest = append(s.rest, '\n')
 	}
 	s.give(append(s.rest, '\n'))
+}
+
+// redactFrom redacts the error in p and what follows it; what comes before is
+// content, which is nobody's business. Where the error does not stand in one
+// piece, all of p is redacted.
+func redactFrom(p, failed []byte, token string) []byte {
+	at := bytes.LastIndex(p, failed)
+	if at < 0 || len(failed) == 0 {
+		at = 0
+	}
+	return append(p[:at:at], redact.Bytes(p[at:], token)...)
 }
 
 // giveCoded passes a compressed error frame, if it says nothing of the account:

@@ -191,7 +191,7 @@ func (x *exchange) allow(d time.Duration) {
 // marked: a dialect without an end marker of its own has said why it stopped;
 // what may still come is in flight already.
 func (s *stream) marked(seen *dialect.Seen) bool {
-	return seen.Stop != "" && s.x.speaks == events.DialectGemini
+	return seen.Stop != "" && s.x.speaks == events.DialectGemini && s.form() == dialect.SSE
 }
 
 // write gives the client everything up to safe; what lies beyond waits in rest.
@@ -255,7 +255,9 @@ func (s *stream) ended(seen *dialect.Seen, err error) (done bool) {
 func (a *attempt) clientLeft() {
 	a.w.stop()
 	a.fail(&failure{status: a.resp.StatusCode, finding: clientGone, gone: true})
-	a.x.end = endAborted
+	if !a.succeeded {
+		a.x.end = endAborted
+	}
 }
 
 var clientGone = provider.Finding{Class: events.ClassClientAborted, Rule: "client:gone", Scope: requestScope}

@@ -74,10 +74,22 @@ func (s *stream) releaseError(seen *dialect.Seen) {
 		return
 	}
 	s.rest = redactFrom(s.rest, seen.Failed, s.token)
-	if n := len(s.rest); n > 0 && s.rest[n-1] != '\n' {
-		s.rest = append(s.rest, '\n')
+	s.give(closed(s.rest, s.form()))
+}
+
+// closed ends the bytes after an error frame so that a client's parser has all
+// of it.
+func closed(p []byte, form dialect.Form) []byte {
+	if form == dialect.Array {
+		if p = bytes.TrimRight(p, " \t\r\n,"); !bytes.HasSuffix(p, []byte("]")) {
+			p = append(p, ']')
+		}
+		return p
 	}
-	s.give(append(s.rest, '\n'))
+	if n := len(p); n > 0 && p[n-1] != '\n' {
+		p = append(p, '\n')
+	}
+	return append(p, '\n')
 }
 
 // redactFrom redacts the error in p and what follows it; what comes before is

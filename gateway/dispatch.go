@@ -10,6 +10,7 @@ import (
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/provider"
+	"github.com/waybill/waybill/gateway/wire"
 )
 
 // dispatch sends the request to the attempt's account and waits for the head
@@ -47,7 +48,7 @@ func (a *attempt) send() *failure {
 	if a.answer.DispatchedAt == 0 {
 		a.answer.DispatchedAt = a.x.g.engine.Now()
 	}
-	resp, err := a.up.endpoint(&a.x.g.transports, a.Policy.ConnectTimeout).send(a.w.ctx, req)
+	resp, err := a.up.endpoint(&a.x.g.pools, a.Policy.ConnectTimeout).Send(a.w.ctx, req)
 	if err != nil {
 		return a.broken(err)
 	}
@@ -106,9 +107,9 @@ var (
 // networkFinding: a host that cannot be reached says nothing of an account; a
 // connection that breaks may.
 func networkFinding(err error) provider.Finding {
-	var u *unreachable
+	var u *wire.Unreachable
 	if errors.As(err, &u) {
-		return provider.Finding{Class: events.ClassNetwork, Rule: "network:" + u.step, Scope: endpointScope}
+		return provider.Finding{Class: events.ClassNetwork, Rule: "network:" + u.Step, Scope: endpointScope}
 	}
 	rule := "network:broken"
 	var op *net.OpError

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/waybill/waybill/gateway/engine"
+	"github.com/waybill/waybill/gateway/wire"
 )
 
 // Options are what a gateway lives on for its whole life.
@@ -22,21 +23,21 @@ type Options struct {
 
 // Gateway is the data plane. It is an http.Handler, safe for concurrent use.
 type Gateway struct {
-	engine     *engine.Engine
-	log        *slog.Logger
-	done       func(*Summary)
-	table      *table
-	config     atomic.Pointer[setup]
-	limits     limits
-	transports transports
-	made       made
-	listings   listings
+	engine   *engine.Engine
+	log      *slog.Logger
+	done     func(*Summary)
+	table    *table
+	config   atomic.Pointer[setup]
+	limits   limits
+	pools    wire.Pools
+	made     made
+	listings listings
 }
 
 // New makes a gateway that serves a configuration.
 func New(o Options, c Config) (*Gateway, error) {
 	g := &Gateway{engine: o.Engine, log: o.Logger, done: o.Done, table: newTable()}
-	g.transports.roots = o.Roots
+	g.pools.Roots = o.Roots
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
 	}
@@ -58,4 +59,4 @@ func (g *Gateway) Adopt(c Config) error {
 }
 
 // Close gives up idle upstream connections.
-func (g *Gateway) Close() { g.transports.close() }
+func (g *Gateway) Close() { g.pools.Close() }

@@ -105,7 +105,7 @@ func (g *Gateway) fetchListing(ctx context.Context, u *upstream, d events.Dialec
 	}
 	token, _ := u.Credential.Token()
 	req := &http.Request{Method: http.MethodGet, URL: target, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Host: u.host, Header: outbound(nil, u, d, token)}
-	resp, err := u.endpoint(&g.transports, listingWait).send(ctx, req)
+	resp, err := u.endpoint(&g.pools, listingWait).Send(ctx, req)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/dialect"
 	"github.com/waybill/waybill/gateway/provider"
+	"github.com/waybill/waybill/gateway/wire"
 )
 
 // upstream is an account ready to be dispatched to.
@@ -22,7 +23,7 @@ type upstream struct {
 	auth, authPrefix string      // header that carries the credential, and what precedes it
 	headers          http.Header // the account's own, canonical
 	ownBetas         []string    // of anthropic-beta
-	pool             pool        // but for the connect limit
+	pool             wire.Key    // but for the connect limit
 	dialled          atomic.Pointer[dialled]
 	group            learned // quota group that its answers name
 
@@ -64,7 +65,7 @@ func (l *learned) Swap(word string) string {
 // dialled is the connection pool that the account last used.
 type dialled struct {
 	connect time.Duration
-	*endpoint
+	*wire.Endpoint
 }
 
 func newUpstream(a *Account, routes []*route) (*upstream, error) {
@@ -81,7 +82,7 @@ func newUpstream(a *Account, routes []*route) (*upstream, error) {
 		return nil, fmt.Errorf("read base URL: %w", err)
 	}
 	u := &upstream{Account: a, base: base, host: parsed.Host, urls: make([]*url.URL, len(routes)), headers: http.Header{}}
-	u.pool = pool{scheme: parsed.Scheme, host: parsed.Host}
+	u.pool = wire.Key{Scheme: parsed.Scheme, Host: parsed.Host}
 	u.auth, u.authPrefix = credentialHeader(a.Provider.Auth)
 	u.ownBetas = append(u.ownBetas, a.Provider.Headers["Anthropic-Beta"]...)
 	if a.BaseURL == "" {
@@ -124,15 +125,15 @@ func (u *upstream) target(r *route, model string, head *dialect.Head) (*url.URL,
 }
 
 // endpoint is the account's connection pool under a policy.
-func (u *upstream) endpoint(all *transports, connect time.Duration) *endpoint {
+func (u *upstream) endpoint(all *wire.Pools, connect time.Duration) *wire.Endpoint {
 	if d := u.dialled.Load(); d != nil && d.connect == connect {
-		return d.endpoint
+		return d.Endpoint
 	}
 	p := u.pool
-	p.connect = connect
-	d := &dialled{connect: connect, endpoint: all.of(p)}
+	p.Connect = connect
+	d := &dialled{connect: connect, Endpoint: all.Of(p)}
 	u.dialled.Store(d)
-	return d.endpoint
+	return d.Endpoint
 }
 
 // credentialHeader is where a provider expects the credential.

@@ -70,6 +70,19 @@ func TestGeminiArraysAreRelayedAsTheyGrow(t *testing.T) {
 			t.Errorf("%s: %v, want one element and one error", got, err)
 		}
 	})
+	t.Run("an_error_after_content_closes_the_array", func(t *testing.T) {
+		w := start(t)
+		seen := make(chan struct{})
+		w.up.Script("a", array(upstream.Raw(parts[0]), upstream.Await(seen), upstream.Raw("\n,\n"+`{"error":{"code":500,"message":"boom"}}`+"\n"), upstream.Hang))
+		l := w.open(gemA)
+		l.until("hel")
+		close(seen)
+		got, err := l.rest()
+		var elements []map[string]any
+		if err != nil || json.Unmarshal([]byte(got), &elements) != nil || len(elements) != 2 || elements[1]["error"] == nil {
+			t.Errorf("%s: %v, want one element and its error", got, err)
+		}
+	})
 	t.Run("first_element_is_an_error", func(t *testing.T) {
 		w := start(t)
 		w.up.Script("a", array(upstream.Raw(`[{"error":{"code":429,"message":"x","status":"RESOURCE_EXHAUSTED"}}]`)))

@@ -1,4 +1,4 @@
-package gateway
+package wire
 
 import (
 	"bufio"
@@ -25,7 +25,7 @@ type direct struct {
 	addr string
 
 	mu    sync.Mutex
-	idle  []*wire // newest last
+	idle  []*line // newest last
 	sweep *time.Timer
 }
 
@@ -38,8 +38,8 @@ const (
 	maxHead = 256 << 10
 )
 
-// wire is one connection.
-type wire struct {
+// line is one connection.
+type line struct {
 	net.Conn
 	raw   syscall.RawConn
 	r     *bufio.Reader
@@ -54,7 +54,7 @@ type wire struct {
 
 var errHeadTooLarge = errors.New("the head of the answer is too large")
 
-func newWire(c net.Conn) (*wire, error) {
+func newLine(c net.Conn) (*line, error) {
 	sc, ok := c.(syscall.Conn)
 	if !ok {
 		return nil, errors.New("connection without a descriptor")
@@ -63,7 +63,7 @@ func newWire(c net.Conn) (*wire, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &wire{Conn: c, raw: raw, left: math.MaxInt64}
+	w := &line{Conn: c, raw: raw, left: math.MaxInt64}
 	w.r, w.w = bufio.NewReaderSize(w, 8<<10), bufio.NewWriterSize(w, 4<<10)
 	w.check = func(fd uintptr) bool {
 		n, _, err := syscall.Recvfrom(int(fd), w.probe[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
@@ -74,7 +74,7 @@ func newWire(c net.Conn) (*wire, error) {
 }
 
 // Read implements io.Reader for the connection's own buffer.
-func (w *wire) Read(p []byte) (int, error) {
+func (w *line) Read(p []byte) (int, error) {
 	if w.left <= 0 {
 		return 0, errHeadTooLarge
 	}
@@ -87,7 +87,7 @@ func (w *wire) Read(p []byte) (int, error) {
 }
 
 // Write implements io.Writer for the connection's own buffer.
-func (w *wire) Write(p []byte) (int, error) {
+func (w *line) Write(p []byte) (int, error) {
 	n, err := w.Conn.Write(p)
 	w.sent += int64(n)
 	return n, err
@@ -95,7 +95,7 @@ func (w *wire) Write(p []byte) (int, error) {
 
 // usable: the peer has neither closed an idle connection nor sent anything
 // that nobody asked for.
-func (w *wire) usable() bool {
+func (w *line) usable() bool {
 	if w.r.Buffered() > 0 || time.Since(w.since) > idleFor {
 		return false
 	}
@@ -103,7 +103,7 @@ func (w *wire) usable() bool {
 }
 
 // take is an idle connection, nil when there is none.
-func (d *direct) take() *wire {
+func (d *direct) take() *line {
 	for {
 		d.mu.Lock()
 		n := len(d.idle)
@@ -123,7 +123,7 @@ func (d *direct) take() *wire {
 }
 
 // put keeps a connection whose answer has been read to its end.
-func (d *direct) put(w *wire) {
+func (d *direct) put(w *line) {
 	w.since = time.Now()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -173,7 +173,7 @@ func (d *direct) RoundTrip(ctx context.Context, req *http.Request) (*http.Respon
 			if err != nil {
 				return nil, err
 			}
-			if w, err = newWire(c); err != nil {
+			if w, err = newLine(c); err != nil {
 				return nil, errors.Join(err, c.Close())
 			}
 		}
@@ -190,7 +190,7 @@ func (d *direct) RoundTrip(ctx context.Context, req *http.Request) (*http.Respon
 
 // exchange does one request on a connection. sent says that the upstream may
 // have seen some of it.
-func (d *direct) exchange(ctx context.Context, w *wire, req *http.Request) (resp *http.Response, sent bool, err error) {
+func (d *direct) exchange(ctx context.Context, w *line, req *http.Request) (resp *http.Response, sent bool, err error) {
 	stop := context.AfterFunc(ctx, func() { w.SetDeadline(longAgo) })
 	w.sent = 0
 	w.w.Reset(w)
@@ -205,7 +205,7 @@ func (d *direct) exchange(ctx context.Context, w *wire, req *http.Request) (resp
 		w.Close()
 		return nil, w.sent > 0, err
 	}
-	b := &wireBody{ReadCloser: resp.Body, pool: d, wire: w, stop: stop, keep: !resp.Close}
+	b := &lineBody{ReadCloser: resp.Body, pool: d, line: w, stop: stop, keep: !resp.Close}
 	if resp.Body == http.NoBody {
 		b.over(io.EOF)
 	}
@@ -217,7 +217,7 @@ func (d *direct) exchange(ctx context.Context, w *wire, req *http.Request) (resp
 var longAgo = time.Unix(1, 0)
 
 // answer reads the head of an answer; interim ones are skipped.
-func (w *wire) answer(req *http.Request) (*http.Response, error) {
+func (w *line) answer(req *http.Request) (*http.Response, error) {
 	for {
 		w.left = maxHead
 		resp, err := http.ReadResponse(w.r, req)
@@ -233,18 +233,18 @@ func (w *wire) answer(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// wireBody is an answer's body. The connection goes back to its pool when the
+// lineBody is an answer's body. The connection goes back to its pool when the
 // end was read, else it is closed.
-type wireBody struct {
+type lineBody struct {
 	io.ReadCloser
 	pool *direct
-	wire *wire
+	line *line
 	stop func() bool
 	keep bool
 	end  error // set once the connection is given back
 }
 
-func (b *wireBody) Read(p []byte) (int, error) {
+func (b *lineBody) Read(p []byte) (int, error) {
 	if b.end != nil {
 		return 0, b.end
 	}
@@ -256,22 +256,22 @@ func (b *wireBody) Read(p []byte) (int, error) {
 }
 
 // Close gives up what was not read.
-func (b *wireBody) Close() error {
+func (b *lineBody) Close() error {
 	b.over(errBodyClosed)
 	return nil
 }
 
 var errBodyClosed = errors.New("the answer's body was closed")
 
-func (b *wireBody) over(end error) {
+func (b *lineBody) over(end error) {
 	if b.end != nil {
 		return
 	}
 	b.end = end
 	untouched := b.stop()
-	if end == io.EOF && b.keep && untouched && b.wire.r.Buffered() == 0 {
-		b.pool.put(b.wire)
+	if end == io.EOF && b.keep && untouched && b.line.r.Buffered() == 0 {
+		b.pool.put(b.line)
 		return
 	}
-	b.wire.Close()
+	b.line.Close()
 }

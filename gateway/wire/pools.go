@@ -1,4 +1,4 @@
-package gateway
+package wire
 
 import (
 	"context"
@@ -12,39 +12,43 @@ import (
 	"time"
 )
 
-// transports holds one connection pool per endpoint host, so that a host that
+// Pools holds one connection pool per endpoint host, so that a host that
 // hangs takes nothing from the others and connections outlive a reload.
-type transports struct {
-	roots *x509.CertPool
+type Pools struct {
+	// Roots are the authorities that TLS endpoints are checked against; nil is
+	// the system's. Set before the first use.
+	Roots *x509.CertPool
+
 	mu    sync.Mutex
-	pools map[pool]*endpoint
+	pools map[Key]*Endpoint
 }
 
-// pool names a connection pool: the connect limit is part of how it dials.
-type pool struct {
-	scheme, host string
-	connect      time.Duration
+// Key names a connection pool: the connect limit is part of how it dials.
+type Key struct {
+	Scheme, Host string // http or https, host[:port]
+	Connect      time.Duration
 }
 
-// endpoint is how a host is reached.
-type endpoint struct {
-	*http.Transport
-	direct *direct // nil with TLS
+// Endpoint is how a host is reached. Safe for concurrent use.
+type Endpoint struct {
+	transport *http.Transport
+	direct    *direct // nil with TLS
 }
 
-func (t *transports) of(p pool) *endpoint {
+// Of is the pool of an endpoint.
+func (t *Pools) Of(p Key) *Endpoint {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if e := t.pools[p]; e != nil {
 		return e
 	}
 	if t.pools == nil {
-		t.pools = map[pool]*endpoint{}
+		t.pools = map[Key]*Endpoint{}
 	}
-	d := &dialer{net: net.Dialer{Timeout: p.connect, KeepAlive: 30 * time.Second}, limit: p.connect, roots: t.roots}
-	e := &endpoint{Transport: newTransport(d)}
-	if p.scheme == "http" {
-		e.direct = &direct{dial: d.dial, addr: withPort(p.host)}
+	d := &dialer{net: net.Dialer{Timeout: p.Connect, KeepAlive: 30 * time.Second}, limit: p.Connect, roots: t.Roots}
+	e := &Endpoint{transport: newTransport(d)}
+	if p.Scheme == "http" {
+		e.direct = &direct{dial: d.dial, addr: withPort(p.Host)}
 	}
 	t.pools[p] = e
 	return e
@@ -58,26 +62,29 @@ func withPort(host string) string {
 	return net.JoinHostPort(strings.Trim(host, "[]"), "80")
 }
 
-func (t *transports) close() {
+// Close gives up idle connections.
+func (t *Pools) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, e := range t.pools {
-		e.CloseIdleConnections()
+		e.transport.CloseIdleConnections()
 		if e.direct != nil {
 			e.direct.close()
 		}
 	}
 }
 
-// send does one round trip under a context.
-func (e *endpoint) send(ctx context.Context, req *http.Request) (*http.Response, error) {
+// Send does one round trip under a context. A failure to reach the host is an
+// *Unreachable. Nothing is followed, repeated or decoded: a request is sent
+// again only when nothing of it had left.
+func (e *Endpoint) Send(ctx context.Context, req *http.Request) (*http.Response, error) {
 	if e.direct != nil && req.ContentLength <= directBody {
 		return e.direct.RoundTrip(ctx, req)
 	}
-	return e.RoundTrip(req.WithContext(ctx))
+	return e.transport.RoundTrip(req.WithContext(ctx))
 }
 
-// newTransport: connecting is bounded, an answer is not (the attempt's watch
+// newTransport: connecting is bounded, an answer is not (the caller's context
 // does that, phase by phase); no proxy of the environment, no decompression
 // behind our back. Redirects are never followed because the transport is used
 // without a client.
@@ -94,15 +101,18 @@ func newTransport(d *dialer) *http.Transport {
 	}
 }
 
-// unreachable is a failure to reach a host: name, connect or TLS. It speaks of
+// Unreachable is a failure to reach a host: name, connect or TLS. It speaks of
 // the endpoint, never of an account (R12).
-type unreachable struct {
-	step string // dns, connect, tls
-	err  error
+type Unreachable struct {
+	Step string // dns, connect, tls
+	Err  error
 }
 
-func (u *unreachable) Error() string { return u.step + ": " + u.err.Error() }
-func (u *unreachable) Unwrap() error { return u.err }
+// Error tells the step and what failed.
+func (u *Unreachable) Error() string { return u.Step + ": " + u.Err.Error() }
+
+// Unwrap is what failed.
+func (u *Unreachable) Unwrap() error { return u.Err }
 
 type dialer struct {
 	net   net.Dialer
@@ -117,9 +127,9 @@ func (d *dialer) dial(ctx context.Context, network, addr string) (net.Conn, erro
 	}
 	var dns *net.DNSError
 	if errors.As(err, &dns) {
-		return nil, &unreachable{"dns", err}
+		return nil, &Unreachable{"dns", err}
 	}
-	return nil, &unreachable{"connect", err}
+	return nil, &Unreachable{"connect", err}
 }
 
 func (d *dialer) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -135,7 +145,7 @@ func (d *dialer) dialTLS(ctx context.Context, network, addr string) (net.Conn, e
 	ctx, cancel := context.WithTimeout(ctx, d.limit)
 	defer cancel()
 	if err := tc.HandshakeContext(ctx); err != nil {
-		return nil, &unreachable{"tls", errors.Join(err, c.Close())}
+		return nil, &Unreachable{"tls", errors.Join(err, c.Close())}
 	}
 	return tc, nil
 }

@@ -24,9 +24,6 @@ func (p *Provider) Classify(a Answer) Finding {
 	if f, ok := l.first(edge(), rankStatus+1); ok {
 		return f
 	}
-	if l.Env.Kind == HTML {
-		return l.fallback()
-	}
 	if f, ok := l.first(p.Rules, ranks); ok {
 		return f
 	}

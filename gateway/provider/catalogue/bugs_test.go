@@ -227,6 +227,7 @@ func TestB058_where_google_states_the_wait(t *testing.T) {
 		{"e_a_day_without_RetryInfo", body(daily, "x"), events.ClassWindowExhausted, 8 * time.Hour},
 		{"an_array_around_the_object", "[" + body(retry("34.07s"), "x") + "]", events.ClassRateLimited, 34070 * time.Millisecond},
 		{"details_in_an_array_of_their_own", body("["+retry("0.4s")+"]", "x"), events.ClassRateLimited, 400 * time.Millisecond},
+		{"a_day_in_details_in_an_array_of_their_own", body("["+daily+"]", "x"), events.ClassWindowExhausted, 8 * time.Hour},
 		{"minutes_and_days_in_one_error", body(daily+","+retry("38s"), "x"), events.ClassWindowExhausted, 8 * time.Hour},
 	}
 	for _, r := range rows {
@@ -235,6 +236,21 @@ func TestB058_where_google_states_the_wait(t *testing.T) {
 				t.Errorf("%s, wait %s by %s; want %s, %s", f.Class, wait(f), f.Rule, r.class, r.want)
 			}
 		})
+	}
+}
+
+// A reset in the past says nothing about a window or a balance: the fold then
+// goes by its own rule (R7, R8). For a burst it is the minimum (R19).
+func TestR19_a_past_reset_is_no_reset_of_a_window(t *testing.T) {
+	past := `{"error":{"type":"usage_limit_reached","message":"x","resets_at":1795000000}}`
+	if f := Find("chatgpt-codex").Classify(answer(429, past)); f.Class != events.ClassWindowExhausted || f.Hint != nil {
+		t.Errorf("%+v with hint %+v", f, f.Hint)
+	}
+	if f := Find("openai-compatible").Classify(answer(402, "{}", "Retry-After", "0")); f.Class != events.ClassCreditsExhausted || f.Hint != nil {
+		t.Errorf("%+v with hint %+v", f, f.Hint)
+	}
+	if f := Find("openai-compatible").Classify(answer(429, "{}", "Retry-After", "0")); wait(f) != 0 {
+		t.Errorf("%+v with hint %+v, want the minimum", f, f.Hint)
 	}
 }
 

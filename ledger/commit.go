@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/waybill/waybill/events"
@@ -16,6 +17,7 @@ func (l *Log) run() {
 	defer timer.Stop()
 	b := &batch{}
 	for l.await(timer) {
+		runtime.Gosched() // those who can run now submit first: fewer, larger commits under load, no delay without
 		work := l.take()
 		for len(work) > 0 {
 			work = b.fill(work, l.opt)

@@ -293,6 +293,28 @@ func TestAnExportImportedElsewhereAnswersTheSame(t *testing.T) {
 	}
 }
 
+func TestReplayShowsBothWorlds(t *testing.T) {
+	a := incident(t, false)
+	file := filepath.Join(t.TempDir(), "policy.yaml")
+	if err := os.WriteFile(file, []byte("policy:\n  when_exhausted: refuse\n  reading_max_age: 240h\n  park_cap: 240h\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "replay", steady(a.sh(exitFine, "replay", "--policy", file)))
+	var r map[string]any
+	a.json(&r, "replay", "--policy", file)
+	for _, name := range []string{"requests", "recorded", "proposed", "differences", "accounts", "examples"} {
+		if _, ok := r[name]; !ok {
+			t.Errorf("replay --json has no %q", name)
+		}
+	}
+	a.sh(exitUsage, "replay")
+	a.sh(exitUsage, "replay", "--policy", file+".none")
+	if err := os.WriteFile(file, []byte("park_cup: 5m\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a.sh(exitUsage, "replay", "--policy", file)
+}
+
 // TestB130: what a request adds to the ledger is bounded, whatever its body was.
 func TestB130_a_request_with_two_attempts_grows_the_ledger_by_less_than_4_KiB(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "waybill.db")

@@ -41,6 +41,7 @@ func commands() []command {
 		&eventsCommand{},
 		&verifyCommand{},
 		&rebuildCommand{},
+		&replayCommand{},
 		&exportCommand{},
 		&importCommand{},
 		newOperate("release", "End all evidence that keeps an account out"),

@@ -452,6 +452,29 @@ func of(kinds []any, v any) bool {
 	return false
 }
 
+func TestReplayAnswersWhatWouldHaveBeen(t *testing.T) {
+	a := open(t, "")
+	for _, policy := range []string{`{"when_exhausted":"refuse","reading_max_age":"240h","park_cap":"240h"}`, `"when_exhausted: refuse\nreading_max_age: 240h\npark_cap: 240h\n"`, `{"policy":{"when_exhausted":"refuse","reading_max_age":"240h","park_cap":"240h"}}`} {
+		status, body, _ := a.call(http.MethodPost, "/api/v1/replay", `{"policy":`+policy+`}`)
+		if status != http.StatusOK {
+			t.Fatalf("%s: %d %s", policy, status, body)
+		}
+		r := decode(t, body)
+		has(t, "replay", r, "requests recorded proposed differences accounts examples")
+		has(t, "recorded", r["recorded"].(map[string]any), "served failed refused")
+		has(t, "proposed", r["proposed"].(map[string]any), "served refused unknown")
+		has(t, "account", r["accounts"].([]any)[0].(map[string]any), "account recorded proposed parked_s trials")
+		if r["requests"] != 7.0 || r["differences"] == 0.0 {
+			t.Fatalf("%s: %s", policy, body)
+		}
+	}
+	for _, bad := range []string{``, `{}`, `{"policy":{"park_cup":"5m"}}`, `{"policy":{}}`} {
+		if status, body, _ := a.call(http.MethodPost, "/api/v1/replay", bad); status != http.StatusBadRequest && status != http.StatusUnprocessableEntity {
+			t.Errorf("%q: %d %s", bad, status, body)
+		}
+	}
+}
+
 func TestStateIsWhatAFoldFromZeroGives(t *testing.T) {
 	a := open(t, "")
 	for _, s := range rows(t, a.get("/state")) {

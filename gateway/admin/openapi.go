@@ -94,6 +94,8 @@ func schema(t reflect.Type) object {
 		return object{"type": "string", "format": "uuid"}
 	case reflect.TypeFor[json.Number]():
 		return object{"type": "number"}
+	case reflect.TypeFor[json.RawMessage]():
+		return object{"description": "fields of the policy block, or its YAML as a string"}
 	case reflect.TypeFor[events.Event]():
 		return object{"type": "object", "description": "an event as stored; docs/events.md lists the types"}
 	}

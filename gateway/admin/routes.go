@@ -7,6 +7,7 @@ import (
 	"github.com/waybill/waybill/gateway/inquiry"
 	"github.com/waybill/waybill/projections/story"
 	"github.com/waybill/waybill/projections/usage"
+	"github.com/waybill/waybill/projections/whatif"
 )
 
 // doc describes a call for people and for openapi.json.
@@ -64,6 +65,7 @@ func writes() []route {
 		act("park", "Set an account aside until an instant", func(o events.OperatorAction) events.Payload { return &events.OperatorParked{OperatorAction: o} }),
 		act("drain", "Give an account no new work; its running answers end", func(o events.OperatorAction) events.Payload { return &events.OperatorDrained{OperatorAction: o} }),
 		act("undrain", "End a drain and an operator's park", func(o events.OperatorAction) events.Payload { return &events.OperatorUndrained{OperatorAction: o} }),
+		{post, "/replay", (*API).replay, doc{summary: "What recorded traffic would have come to under another policy", body: replayAsk{}, answer: whatif.Result{}}},
 		{post, "/ledger/verify", (*API).verify, doc{summary: "Check the chain and derive every decision again", answer: inquiry.Verdict{}}},
 	}
 }

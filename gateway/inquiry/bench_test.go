@@ -54,3 +54,15 @@ func BenchmarkVerify(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(decisions), "ns/decision")
 }
+
+// BenchmarkReplay is `waybill replay`: issue D wants 1,000,000 requests in a
+// minute.
+func BenchmarkReplay(b *testing.B) {
+	log := traffic(b, 20_000)
+	b.ResetTimer()
+	n := int64(0)
+	for b.Loop() {
+		n += replay(b, log, func(p *events.Policy) { p.ParkCap = 5 * time.Minute }).Requests
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/request")
+}

@@ -135,9 +135,8 @@ func (g *Gateway) Ask(answers ...Answer) uuid.UUID {
 	g.t.Helper()
 	id := g.NewID()
 	ask := engine.Ask{Request: id, Client: "app", Dialect: events.DialectOpenAI, Model: "m1", Session: events.SessionDigest("app", "s1")}
+	ask.Attempt = 1
 	for n, ans := range answers {
-		ask.Attempt = uint32(n + 1)
-		ask.Last = n == 3
 		a, refusal, err := g.Decide(g.t.Context(), ask)
 		if err != nil {
 			g.t.Fatal(err)
@@ -145,17 +144,18 @@ func (g *Gateway) Ask(answers ...Answer) uuid.UUID {
 		if refusal != nil || ans.Hangs {
 			break
 		}
-		ask.Tried = append(ask.Tried, a.Account.No)
-		if !g.end(a, ans, n == len(answers)-1) {
+		next := after(ask, a)
+		if !g.end(a, ans, next, n == len(answers)-1) {
 			break
 		}
+		ask = next
 	}
 	g.Settle()
 	return id
 }
 
 // end records an outcome and says whether another attempt follows.
-func (g *Gateway) end(a *engine.Attempt, ans Answer, last bool) bool {
+func (g *Gateway) end(a *engine.Attempt, ans Answer, next engine.Ask, last bool) bool {
 	sent := g.Now()
 	g.Clock.Pass(120 * time.Millisecond)
 	answer := events.Answer{Status: ans.Status, DispatchedAt: sent, AnsweredAt: g.Now(), FirstByte: 80 * time.Millisecond}
@@ -170,14 +170,12 @@ func (g *Gateway) end(a *engine.Attempt, ans Answer, last bool) bool {
 	if ans.Until != 0 {
 		f.Hint = &events.Hint{Value: "stated", Until: g.Now().Add(ans.Until), Source: "header:retry-after"}
 	}
-	switch {
-	case ans.Class == events.ClassClientAborted:
+	if ans.Class == events.ClassClientAborted {
 		f.Followed = events.FollowedNothing
-	case last:
-		f.Followed, f.Reply = events.FollowedReturned, &events.Reply{Status: ans.Status}
+		a.Failed(f)
+		return false
 	}
-	a.Failed(f)
-	return f.Followed == events.FollowedFailover
+	return a.FailedOver(f, next, !last, replied(f)) == nil
 }
 
 // Story is what Incident played, by what the requests were.

@@ -94,17 +94,29 @@ func (g *Gateway) outcome(rnd *rand.Rand, f *inFlight) (next engine.Ask, again b
 		f.attempt.Succeeded(answer, "stop")
 		return next, false
 	}
-	again = fail.Followed == events.FollowedFailover && f.ask.Attempt < 4
-	if !again && fail.Followed == events.FollowedFailover {
-		fail.Followed, fail.Reply = events.FollowedReturned, &events.Reply{Status: fail.Answer.Status}
+	if fail.Followed == events.FollowedNothing {
+		f.attempt.Failed(fail)
+		return next, false
 	}
-	f.attempt.Failed(fail)
-	next = f.ask
-	next.Attempt++
-	next.Tried = append(append([]uint32(nil), next.Tried...), f.attempt.Account.No)
-	next.Tested = next.Tested || f.attempt.Decision.Trial != nil
-	next.Last = next.Attempt == 4
-	return next, again
+	next = after(f.ask, f.attempt)
+	return next, f.attempt.FailedOver(fail, next, f.ask.Attempt < 4, replied(fail)) == nil
+}
+
+// after is what a request asks next, when an attempt has failed.
+func after(ask engine.Ask, a *engine.Attempt) engine.Ask {
+	ask.Attempt++
+	ask.Tried = append(append([]uint32(nil), ask.Tried...), a.Account.No)
+	ask.Tested = ask.Tested || a.Decision.Trial != nil
+	ask.Last = ask.Attempt == 4
+	ask.Answered = true
+	return ask
+}
+
+// replied is what a client gets when nobody is left.
+func replied(f events.Failure) func(*engine.Refusal) *events.Reply {
+	return func(left *engine.Refusal) *events.Reply {
+		return &events.Reply{Status: f.Answer.Status, RetryAfter: left.RetryAfter, RetrySource: left.RetrySource, Left: left.Left()}
+	}
 }
 
 func (g *Gateway) randomReading(rnd *rand.Rand) {

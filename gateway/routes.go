@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -44,7 +45,7 @@ func newTable() *table {
 func (t *table) find(r *http.Request) (found *route, vars map[string]string, other bool) {
 	var m mux.RouteMatch
 	if !t.router.Match(r, &m) || m.Handler == nil {
-		return nil, nil, m.MatchErr == mux.ErrMethodMismatch
+		return nil, nil, errors.Is(m.MatchErr, mux.ErrMethodMismatch)
 	}
 	found, ok := m.Handler.(*route)
 	if !ok {

@@ -92,8 +92,8 @@ func (s *stream) step(p []byte, err error) (f *failure, done bool) {
 		if f, ready := s.judge(seen, err); f != nil || !ready {
 			return f, false
 		}
-		if f, gone := s.commit(); f != nil || gone {
-			return f, gone
+		if f := s.commit(); f != nil {
+			return f, false
 		}
 		p = nil
 	}
@@ -126,14 +126,14 @@ func (s *stream) judge(seen *dialect.Seen, err error) (f *failure, ready bool) {
 
 // commit makes the answer the client's: the decision is durable before the
 // first byte.
-func (s *stream) commit() (f *failure, gone bool) {
+func (s *stream) commit() *failure {
 	s.meaningful()
 	if f := s.durable(); f != nil {
-		return f, false
+		return f
 	}
 	s.head()
 	s.x.w.WriteHeader(s.x.status)
-	return nil, false
+	return nil
 }
 
 // release gives the client what it may have. It records a terminal success

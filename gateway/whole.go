@@ -93,7 +93,7 @@ func (a *attempt) readWhole(c *content, src io.Reader, length int64) error {
 		switch {
 		case int64(len(c.b)) > limit:
 			return errTooLarge
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return err

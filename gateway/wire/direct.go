@@ -191,7 +191,7 @@ func (d *direct) RoundTrip(ctx context.Context, req *http.Request) (*http.Respon
 // exchange does one request on a connection. sent says that the upstream may
 // have seen some of it.
 func (d *direct) exchange(ctx context.Context, w *line, req *http.Request) (resp *http.Response, sent bool, err error) {
-	stop := context.AfterFunc(ctx, func() { w.SetDeadline(longAgo) })
+	stop := context.AfterFunc(ctx, func() { _ = w.SetDeadline(longAgo) })
 	w.sent = 0
 	w.w.Reset(w)
 	if err = req.Write(w.w); err == nil {
@@ -269,7 +269,7 @@ func (b *lineBody) over(end error) {
 	}
 	b.end = end
 	untouched := b.stop()
-	if end == io.EOF && b.keep && untouched && b.line.r.Buffered() == 0 {
+	if errors.Is(end, io.EOF) && b.keep && untouched && b.line.r.Buffered() == 0 {
 		b.pool.put(b.line)
 		return
 	}

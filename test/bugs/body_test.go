@@ -73,7 +73,7 @@ func TestB031_compressed_requests(t *testing.T) {
 				w := start(t)
 				w.up.Script("a", upstream.JSON(503, `{"error":{"message":"busy"}}`))
 				w.good("b")
-				sent := c
+				var sent call
 				switch coding {
 				case "identity":
 					sent = c.with("Content-Encoding", coding)

@@ -186,6 +186,9 @@ func TestB016_complete_streams_are_not_truncated(t *testing.T) {
 func TestB017_lines_of_megabytes(t *testing.T) {
 	for _, size := range []int{64<<10 - 1, 64 << 10, 64<<10 + 1, 1<<20 + 1, 8 << 20} {
 		for name, c := range allOfS {
+			if size > 1<<21 && name == "resp+s" {
+				continue // it says its text four times: 32 MiB tell nothing more
+			}
 			t.Run(fmt.Sprintf("%s/%d", name, size), func(t *testing.T) {
 				w := start(t)
 				text := strings.Repeat("x", size)

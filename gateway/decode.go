@@ -98,12 +98,12 @@ func (x *exchange) readBody(reader *dialect.Reader) error {
 	return nil
 }
 
-// bodyFault tells the client what is wrong with its body. Nothing more of it is
-// read: the connection ends with the answer.
+// bodyFault tells the client what is wrong with its body. Nothing more of one
+// that is too large is read: the connection ends with the answer.
 func (x *exchange) bodyFault(err error) error {
-	x.w.Header()["Connection"] = []string{"close"}
 	switch {
 	case errors.Is(err, body.ErrTooLarge):
+		x.w.Header()["Connection"] = []string{"close"}
 		return &dialect.Error{Status: http.StatusRequestEntityTooLarge, Code: "body_too_large", Message: fmt.Sprintf("the request body is larger than max_body, %d bytes", x.g.maxBody())}
 	case errors.Is(err, body.ErrCoding):
 		return &dialect.Error{Status: http.StatusUnsupportedMediaType, Code: "unsupported_encoding", Message: "the request body's Content-Encoding is none of gzip, zstd, deflate, br, identity"}

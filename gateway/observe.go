@@ -124,6 +124,9 @@ func (a *attempt) noAnswer(why string, body []byte) *failure {
 
 // malformed is a 200 that is no answer.
 func (a *attempt) malformed(why string, body []byte) *failure {
+	if err := a.w.ctx.Err(); err != nil {
+		return a.broken(err) // we have cut it off: an upstream may end its half cleanly
+	}
 	return &failure{
 		status: a.resp.StatusCode, header: a.resp.Header, body: clone(body[:min(len(body), headLimit)]), malformed: why,
 		finding: provider.Finding{Class: events.ClassMalformed, Rule: "malformed:" + strings.ReplaceAll(why, " ", "_"), Scope: accountScope},

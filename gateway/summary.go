@@ -48,11 +48,11 @@ func (x *exchange) summarize() {
 	if x.g.done != nil {
 		x.g.done(&s)
 	}
-	x.g.logRequest(&s)
+	x.g.logRequest(x.idText, &s)
 }
 
 // logRequest writes the one wide line of a request.
-func (g *Gateway) logRequest(s *Summary) {
+func (g *Gateway) logRequest(id string, s *Summary) {
 	level := slog.LevelInfo
 	if s.Status >= 500 {
 		level = slog.LevelWarn
@@ -61,14 +61,32 @@ func (g *Gateway) logRequest(s *Summary) {
 	if !g.log.Enabled(ctx, level) {
 		return
 	}
-	attrs := [...]slog.Attr{
-		slog.String("request", s.Request.String()), slog.String("outcome", s.Outcome), slog.Int("status", s.Status),
-		slog.String("operation", s.Operation), slog.String("model", s.Model), slog.String("account", s.Account),
-		slog.Int("attempts", s.Attempts), slog.String("class", s.Class.String()), slog.String("code", s.Code),
-		slog.String("client", s.Client), slog.Duration("duration", s.Duration), slog.Duration("first_byte", s.FirstByte),
-		slog.Int64("sent", s.Sent),
+	attrs := make([]slog.Attr, 0, 13)
+	attrs = append(attrs, slog.String("request", id), slog.String("outcome", s.Outcome), slog.Int("status", s.Status))
+	for _, w := range [...]struct{ name, value string }{
+		{"operation", s.Operation}, {"model", s.Model}, {"account", s.Account}, {"class", className(s.Class)}, {"code", s.Code}, {"client", s.Client},
+	} {
+		if w.value != "" {
+			attrs = append(attrs, slog.String(w.name, w.value))
+		}
 	}
-	g.log.LogAttrs(ctx, level, "request", attrs[:]...)
+	if s.Attempts > 0 {
+		attrs = append(attrs, slog.Int("attempts", s.Attempts))
+	}
+	attrs = append(attrs, slog.Duration("duration", s.Duration))
+	if s.FirstByte > 0 {
+		attrs = append(attrs, slog.Duration("first_byte", s.FirstByte))
+	}
+	g.log.LogAttrs(ctx, level, "request", append(attrs, slog.Int64("sent", s.Sent))...)
+}
+
+// className is a class by name, "" for success and none: a line tells what was
+// out of the ordinary.
+func className(c events.Class) string {
+	if c == events.ClassSuccess {
+		return ""
+	}
+	return c.String()
 }
 
 // logFault reports a fault of ours. What panicked may hold anything, so only

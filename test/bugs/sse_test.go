@@ -95,7 +95,7 @@ func wantGone(t testing.TB, ch <-chan struct{}, within time.Duration, what strin
 	t.Helper()
 	select {
 	case <-ch:
-	case <-time.After(within):
+	case <-time.After(busy(within)):
 		t.Errorf("%s: the upstream saw no close within %s", what, within)
 	}
 }

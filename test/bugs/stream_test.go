@@ -251,7 +251,7 @@ func TestB019_any_line_ending_and_any_cut(t *testing.T) {
 		evs := recode(upstream.ChatEvents, "\r\n")
 		w.up.Script("a", upstream.Stream(upstream.Raw(evs[0]+evs[1]), upstream.Await(next), upstream.Raw(strings.Join(evs[2:], ""))))
 		l := w.open(chatS)
-		if took := l.until(`"hel"`); took > 200*time.Millisecond {
+		if took := l.until(`"hel"`); took > busy(200*time.Millisecond) {
 			t.Errorf("the first event took %s", took)
 		}
 		close(next)
@@ -399,7 +399,7 @@ func TestB071_upstream_keeps_the_socket_open_after_the_end(t *testing.T) {
 			steps := append(upstream.Chunks(streams[name]), func(*upstream.Exchange) error { at <- time.Now(); return nil }, upstream.Hang)
 			w.up.Script("a", upstream.Stream(steps...))
 			got := w.do(c)
-			if late := time.Since(<-at); late > 250*time.Millisecond {
+			if late := time.Since(<-at); late > busy(200*time.Millisecond) {
 				t.Errorf("the answer ended %s after its terminal marker", late)
 			}
 			if got.body != whole(streams[name]) || got.err != nil {
@@ -439,7 +439,7 @@ func TestB073_every_event_at_once(t *testing.T) {
 				w.up.Script("a", upstream.Stream(append(steps, upstream.Hang)...))
 				l := w.open(c.with("Accept-Encoding", "gzip"))
 				for i := len(deltas(name)) - 1; i < len(evs); i++ {
-					if took := l.until(strings.TrimSpace(evs[i])); took > 100*time.Millisecond {
+					if took := l.until(strings.TrimSpace(evs[i])); took > busy(100*time.Millisecond) {
 						t.Errorf("event %d took %s", i, took)
 					}
 					written <- struct{}{}
@@ -467,7 +467,7 @@ func TestB074_limits_of_time(t *testing.T) {
 		w := start(t, func(p *plan) { p.policy.IdleTimeout = 300 * time.Millisecond })
 		w.up.Script("a", upstream.Stream(append(upstream.Chunks(deltas("chat+s")), upstream.Hang)...))
 		got := w.do(chatS)
-		if bad, _ := errorFrames("chat+s", frames(got.body)); bad != 1 || got.took < 300*time.Millisecond || got.took > 1500*time.Millisecond {
+		if bad, _ := errorFrames("chat+s", frames(got.body)); bad != 1 || got.took < 300*time.Millisecond || got.took > busy(1500*time.Millisecond) {
 			t.Errorf("%d errors after %s", bad, got.took)
 		}
 		wantGone(t, w.up.Hits("a")[0].Gone, time.Second, "idle")
@@ -481,7 +481,7 @@ func TestB074_limits_of_time(t *testing.T) {
 		w.up.Script("*", upstream.Steps(upstream.Hang))
 		got := w.do(chat)
 		got.want(t, http.StatusGatewayTimeout)
-		if got.took > time.Second {
+		if got.took > busy(time.Second) {
 			t.Errorf("took %s", got.took)
 		}
 		w.wantHits(map[string]int{"a": 1, "b": 0})

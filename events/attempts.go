@@ -117,6 +117,7 @@ type AttemptRouted struct {
 	Route     Digest // set of accounts that the asked model resolves to, where the request has a session: its pin slides
 }
 
+// Kind implements Payload.
 func (*AttemptRouted) Kind() Kind { return KindAttemptRouted }
 
 func (p *AttemptRouted) fields(c *coder) {
@@ -183,6 +184,7 @@ type AttemptSucceeded struct {
 	KnewOwn  uint64   // likewise own pending events up to this writer_seq
 }
 
+// Kind implements Payload.
 func (*AttemptSucceeded) Kind() Kind { return KindAttemptSucceeded }
 
 func (p *AttemptSucceeded) fields(c *coder) {
@@ -259,24 +261,28 @@ func (p *Failure) fields(c *coder) {
 	c.bool(13, "passed", &p.Passed)
 }
 
-// AttemptRateLimited: classes rate_limited and window_exhausted.
+// AttemptRateLimited is a failure of the classes rate_limited and window_exhausted.
 type AttemptRateLimited struct{ Failure }
 
+// Kind implements Payload.
 func (*AttemptRateLimited) Kind() Kind { return KindAttemptRateLimited }
 
-// AttemptPaymentRequired: class credits_exhausted, under any status.
+// AttemptPaymentRequired is a failure of class credits_exhausted, under any status.
 type AttemptPaymentRequired struct{ Failure }
 
+// Kind implements Payload.
 func (*AttemptPaymentRequired) Kind() Kind { return KindAttemptPaymentRequired }
 
-// AttemptFailed: every other class, lost included.
+// AttemptFailed is a failure of every other class, lost included.
 type AttemptFailed struct{ Failure }
 
+// Kind implements Payload.
 func (*AttemptFailed) Kind() Kind { return KindAttemptFailed }
 
-// AttemptAborted: the client left. Nobody's failure.
+// AttemptAborted says that the client left: nobody's failure.
 type AttemptAborted struct{ Failure }
 
+// Kind implements Payload.
 func (*AttemptAborted) Kind() Kind { return KindAttemptAborted }
 
 // FailureEvent is the payload that a failure of this class is recorded as.
@@ -321,6 +327,7 @@ type RequestRefused struct {
 	Listed      Ref // candidates.listed with the same, when there are more than 16
 }
 
+// Kind implements Payload.
 func (*RequestRefused) Kind() Kind { return KindRequestRefused }
 
 func (p *RequestRefused) fields(c *coder) {
@@ -340,6 +347,7 @@ func (p *RequestRefused) fields(c *coder) {
 // that refers to it.
 type CandidatesListed struct{ Verdicts []Verdict }
 
+// Kind implements Payload.
 func (*CandidatesListed) Kind() Kind { return KindCandidatesListed }
 
 func (p *CandidatesListed) fields(c *coder) { repeated(c, 1, "verdicts", &p.Verdicts) }

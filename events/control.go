@@ -5,17 +5,19 @@ package events
 // slot is free then; else it is void (R4).
 type TrialClaimed struct{ Trial Trial }
 
+// Kind implements Payload.
 func (*TrialClaimed) Kind() Kind { return KindTrialClaimed }
 
 func (p *TrialClaimed) fields(c *coder) { inline(c, 1, "trial", &p.Trial) }
 
-// TrialPassed: the first meaningful frame of the trial's attempt came.
+// TrialPassed says that the first meaningful frame of the trial's attempt came.
 type TrialPassed struct {
 	Cells        []Cell
 	DispatchedAt Time
 	AnsweredAt   Time // of the frame
 }
 
+// Kind implements Payload.
 func (*TrialPassed) Kind() Kind { return KindTrialPassed }
 
 func (p *TrialPassed) fields(c *coder) {
@@ -24,12 +26,13 @@ func (p *TrialPassed) fields(c *coder) {
 	c.time(3, "answered_at", &p.AnsweredAt)
 }
 
-// TrialClosed: the slot ended with no outcome that would end it by itself.
+// TrialClosed says that the slot ended with no outcome that would end it by itself.
 type TrialClosed struct {
 	Cells []Cell
 	End   TrialEnd
 }
 
+// Kind implements Payload.
 func (*TrialClosed) Kind() Kind { return KindTrialClosed }
 
 func (p *TrialClosed) fields(c *coder) {
@@ -44,6 +47,7 @@ type PinSet struct {
 	Cause   string
 }
 
+// Kind implements Payload.
 func (*PinSet) Kind() Kind { return KindPinSet }
 
 func (p *PinSet) fields(c *coder) {
@@ -60,6 +64,7 @@ type PinMoved struct {
 	Cause   string // the reason why the former account did not serve
 }
 
+// Kind implements Payload.
 func (*PinMoved) Kind() Kind { return KindPinMoved }
 
 func (p *PinMoved) fields(c *coder) {
@@ -77,6 +82,7 @@ type PinReleased struct {
 	Cause   string
 }
 
+// Kind implements Payload.
 func (*PinReleased) Kind() Kind { return KindPinReleased }
 
 func (p *PinReleased) fields(c *coder) {
@@ -105,19 +111,23 @@ func (p *OperatorAction) fields(c *coder) {
 // every axis but operator, and arms the override there.
 type OperatorReleased struct{ OperatorAction }
 
+// Kind implements Payload.
 func (*OperatorReleased) Kind() Kind { return KindOperatorReleased }
 
 // OperatorParked sets the account aside until an instant.
 type OperatorParked struct{ OperatorAction }
 
+// Kind implements Payload.
 func (*OperatorParked) Kind() Kind { return KindOperatorParked }
 
-// OperatorDrained: no new placement and no trial; pinned sessions move.
+// OperatorDrained says no new placement and no trial; pinned sessions move.
 type OperatorDrained struct{ OperatorAction }
 
+// Kind implements Payload.
 func (*OperatorDrained) Kind() Kind { return KindOperatorDrained }
 
 // OperatorUndrained ends a drain and an operator's park.
 type OperatorUndrained struct{ OperatorAction }
 
+// Kind implements Payload.
 func (*OperatorUndrained) Kind() Kind { return KindOperatorUndrained }

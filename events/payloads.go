@@ -9,6 +9,7 @@ type GatewayStarted struct {
 	Folded       Position // last position folded before it served
 }
 
+// Kind implements Payload.
 func (*GatewayStarted) Kind() Kind { return KindGatewayStarted }
 
 func (p *GatewayStarted) fields(c *coder) {
@@ -62,6 +63,7 @@ func (p *Settings) fields(c *coder) {
 // number.
 type AccountEnrolled struct{ Settings }
 
+// Kind implements Payload.
 func (*AccountEnrolled) Kind() Kind { return KindAccountEnrolled }
 
 // AccountChanged replaces an account's settings and, by the envelope, its epoch.
@@ -70,6 +72,7 @@ type AccountChanged struct {
 	Cause string // reload, credential, learned
 }
 
+// Kind implements Payload.
 func (*AccountChanged) Kind() Kind { return KindAccountChanged }
 
 func (p *AccountChanged) fields(c *coder) {
@@ -80,6 +83,7 @@ func (p *AccountChanged) fields(c *coder) {
 // AccountRetired takes an account out of the configuration.
 type AccountRetired struct{ Cause string }
 
+// Kind implements Payload.
 func (*AccountRetired) Kind() Kind { return KindAccountRetired }
 
 func (p *AccountRetired) fields(c *coder) { c.word(1, "cause", &p.Cause) }
@@ -91,6 +95,7 @@ type PolicyAdopted struct {
 	Document Document
 }
 
+// Kind implements Payload.
 func (*PolicyAdopted) Kind() Kind { return KindPolicyAdopted }
 
 func (p *PolicyAdopted) fields(c *coder) {
@@ -192,6 +197,7 @@ func (p *Reading) fields(c *coder) {
 // QuotaFetched is a reading of the envelope's account.
 type QuotaFetched struct{ Reading }
 
+// Kind implements Payload.
 func (*QuotaFetched) Kind() Kind { return KindQuotaFetched }
 
 // QuotaFetchFailed is a fetch that gave no reading; it changes no verdict.
@@ -202,6 +208,7 @@ type QuotaFetchFailed struct {
 	RetryAt Time   // earliest next fetch, when the endpoint named one
 }
 
+// Kind implements Payload.
 func (*QuotaFetchFailed) Kind() Kind { return KindQuotaFetchFailed }
 
 func (p *QuotaFetchFailed) fields(c *coder) {

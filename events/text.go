@@ -159,7 +159,7 @@ func (c *coder) jsonDigest(name string, p *Digest) {
 
 // scope is stored as one string: the kind's number as its first byte, then the
 // name.
-func (c *coder) scope(tag int, name string, p *Scope) {
+func (c *coder) scope(tag int, name string, p *Scope) { //nolint:unparam // every field has a name of its own
 	switch c.mode {
 	case modeEncode:
 		if p.Kind != ScopeUnset {

@@ -13,20 +13,20 @@ import (
 )
 
 var (
-	// ErrConflict: an id is known with other content. It concerns that draft
+	// ErrConflict says that an id is known with other content. It concerns that draft
 	// alone; the rest of its batch is committed.
 	ErrConflict = errors.New("event id is already used with other content")
-	// ErrUnavailable: the store cannot take or give events now.
+	// ErrUnavailable says that the store cannot take or give events now.
 	ErrUnavailable = errors.New("ledger unavailable")
-	// ErrBackpressure: the append queue is at its bound.
+	// ErrBackpressure says that the append queue is at its bound.
 	ErrBackpressure = errors.New("ledger append queue is full")
-	// ErrLocked: another process has this ledger open for writing.
+	// ErrLocked says that another process has this ledger open for writing.
 	ErrLocked = errors.New("ledger is open in another process")
-	// ErrNotFound: there is no ledger where it was looked for.
+	// ErrNotFound says that there is no ledger where it was looked for.
 	ErrNotFound = errors.New("no ledger there")
-	// ErrClosed: the log was closed.
+	// ErrClosed says that the log was closed.
 	ErrClosed = errors.New("ledger is closed")
-	// ErrBroken: what is stored cannot be what was appended: a hole, a head
+	// ErrBroken says that what is stored cannot be what was appended: a hole, a head
 	// that went back, a row that cannot be read.
 	ErrBroken = errors.New("ledger is broken")
 )

@@ -16,9 +16,9 @@ import (
 type Urgency uint8
 
 const (
-	// Awaited: somebody waits for it; a commit starts at once.
+	// Awaited says that somebody waits for it; a commit starts at once.
 	Awaited Urgency = iota
-	// Behind: it rides with the next commit, or starts one after 5 ms.
+	// Behind says that it rides with the next commit, or starts one after 5 ms.
 	Behind
 )
 

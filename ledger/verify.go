@@ -7,7 +7,7 @@ import (
 	"github.com/waybill/waybill/events"
 )
 
-// FaultUnreadable: a payload cannot be decoded.
+// FaultUnreadable says that a payload cannot be decoded.
 const FaultUnreadable = "unreadable"
 
 // VerifyOptions say what to verify.

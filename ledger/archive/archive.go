@@ -19,9 +19,9 @@ import (
 )
 
 var (
-	// ErrFork: the archive and the ledger hold different events at a position.
+	// ErrFork says that the archive and the ledger hold different events at a position.
 	ErrFork = errors.New("the archive and the ledger differ")
-	// ErrGap: the archive begins beyond where the ledger ends.
+	// ErrGap says that the archive begins beyond where the ledger ends.
 	ErrGap = errors.New("events between the ledger and the archive are missing")
 )
 

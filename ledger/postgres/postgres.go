@@ -21,7 +21,7 @@ import (
 	"github.com/waybill/waybill/ledger"
 )
 
-// ErrRoles: RequireRoles is set, and the application's role could change or
+// ErrRoles says that RequireRoles is set, and the application's role could change or
 // remove what is stored.
 var ErrRoles = errors.New("the role of the application may change the ledger")
 

@@ -26,7 +26,7 @@ func OpenReader(path string) (*Reader, error) {
 		return nil, fmt.Errorf("%w: looked at %s", ledger.ErrNotFound, abs)
 	}
 	r := &Reader{newReads(path)}
-	r.reads.open = r.connect
+	r.open = r.connect
 	if err := r.with(context.Background(), r.check); err != nil {
 		return nil, errors.Join(err, r.close())
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/waybill/waybill/ledger"
 )
 
-// ErrForeign: the file is a database, but not a Waybill ledger that this
+// ErrForeign says that the file is a database, but not a Waybill ledger that this
 // binary can use.
 var ErrForeign = errors.New("not a Waybill ledger")
 
@@ -126,7 +126,7 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.closed = true
-	err := s.reads.close()
+	err := s.close()
 	if s.w != nil {
 		err = errors.Join(err, s.w.close())
 	}

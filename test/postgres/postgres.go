@@ -121,7 +121,7 @@ func binaries() (string, error) {
 		if try > 0 || os.Geteuid() != 0 {
 			return "", errors.New("install PostgreSQL (Debian: apt-get install postgresql) or set WAYBILL_TEST_POSTGRES")
 		}
-		install := exec.Command("apt-get", "install", "-y", "--no-install-recommends", "postgresql")
+		install := exec.CommandContext(context.Background(), "apt-get", "install", "-y", "--no-install-recommends", "postgresql")
 		install.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
 		if out, err := install.CombinedOutput(); err != nil {
 			return "", fmt.Errorf("apt-get install postgresql: %w\n%s", err, out)
@@ -155,7 +155,7 @@ func (s *Server) command(name string, args ...string) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(filepath.Join(s.bin, name), args...)
+	cmd := exec.CommandContext(context.Background(), filepath.Join(s.bin, name), args...)
 	cmd.Dir = s.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: cred}
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC")
@@ -245,7 +245,7 @@ func (s *Server) signal(sig syscall.Signal) error {
 	if err := s.cmd.Process.Signal(sig); err != nil {
 		return err
 	}
-	<-s.end
+	_ = <-s.end // it was told to end: how it did says nothing
 	return s.log.Close()
 }
 

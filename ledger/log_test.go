@@ -323,7 +323,7 @@ func (s slow) Commit(ctx context.Context, batch []events.Record) ([]ledger.Resul
 	return s.Memory.Commit(ctx, batch)
 }
 
-func TestB133_a_slow_disk_stalls_nobody_who_does_not_wait(t *testing.T) {
+func Test_B133_a_slow_disk_stalls_nobody_who_does_not_wait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const streams, each = 20, 50
 		m := ledgertest.NewMemory()
@@ -356,7 +356,7 @@ func TestB133_a_slow_disk_stalls_nobody_who_does_not_wait(t *testing.T) {
 	})
 }
 
-func TestB133_waiters_share_a_flush(t *testing.T) {
+func Test_B133_waiters_share_a_flush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := ledgertest.NewMemory()
 		l := ledger.Open(slow{m, 200 * time.Millisecond})

@@ -316,7 +316,7 @@ func TestReplayShowsBothWorlds(t *testing.T) {
 }
 
 // TestB130: what a request adds to the ledger is bounded, whatever its body was.
-func TestB130_a_request_with_two_attempts_grows_the_ledger_by_less_than_4_KiB(t *testing.T) {
+func Test_B130_a_request_with_two_attempts_grows_the_ledger_by_less_than_4_KiB(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "waybill.db")
 	store, err := sqlite.Open(path)
 	if err != nil {

@@ -71,7 +71,7 @@ func TestAUsageEndpointIsPolledAndItsReadingShown(t *testing.T) {
 	}
 }
 
-func TestB157_a_command_gives_another_token_when_the_first_is_refused(t *testing.T) {
+func Test_B157_a_command_gives_another_token_when_the_first_is_refused(t *testing.T) {
 	u := console(t, "tok2")
 	count := filepath.Join(t.TempDir(), "count")
 	script := "echo x >> " + count + "; echo tok$(wc -l < " + count + " | tr -d ' ')"

@@ -56,7 +56,7 @@ func (i *installation) change(text string) {
 	i.log.await(i.t, `msg="configuration changed"`, i.changes)
 }
 
-func TestB124_every_key_of_the_file_is_live_after_a_reload(t *testing.T) {
+func Test_B124_every_key_of_the_file_is_live_after_a_reload(t *testing.T) {
 	u := upstream(t)
 	base := "accounts:\n  - {id: a, provider: openai-compatible, base_url: '" + u + "', api_key: ka}\n"
 	i := install(t, base)
@@ -94,7 +94,7 @@ func TestSIGHUPReloads(t *testing.T) {
 	i.log.await(t, `msg="configuration changed"`, 1)
 }
 
-func TestB127_a_revoked_key_is_refused_at_once_and_a_new_one_taken(t *testing.T) {
+func Test_B127_a_revoked_key_is_refused_at_once_and_a_new_one_taken(t *testing.T) {
 	u := upstream(t)
 	base := "accounts:\n  - {id: a, provider: openai-compatible, base_url: '" + u + "', api_key: ka}\n"
 	i := install(t, base+"clients: [{id: c1, key: k1}]\n")
@@ -108,7 +108,7 @@ func TestB127_a_revoked_key_is_refused_at_once_and_a_new_one_taken(t *testing.T)
 	}
 }
 
-func TestB128_a_new_credential_under_an_old_id_starts_without_the_old_ones_failures(t *testing.T) {
+func Test_B128_a_new_credential_under_an_old_id_starts_without_the_old_ones_failures(t *testing.T) {
 	u := upstream(t)
 	with := func(key string) string {
 		return "accounts:\n  - {id: a, provider: openai-compatible, base_url: '" + u + "', api_key: " + key + "}\n"
@@ -126,7 +126,7 @@ func TestB128_a_new_credential_under_an_old_id_starts_without_the_old_ones_failu
 	}
 }
 
-func TestB125_a_new_strategy_holds_from_the_next_request_on(t *testing.T) {
+func Test_B125_a_new_strategy_holds_from_the_next_request_on(t *testing.T) {
 	u := upstream(t)
 	text := func(strategy string) string {
 		return "accounts:\n  - {id: a, provider: openai-compatible, base_url: '" + u + "', api_key: ka}\n" +

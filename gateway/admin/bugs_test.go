@@ -14,7 +14,7 @@ import (
 // TestB029: whatever drives an account, a park has its evidence, and the live
 // state is what a fold from zero gives. ADMISSION decides what parks: a single
 // stream error and a client that leaves park nothing.
-func TestB029_no_park_without_a_recorded_cause(t *testing.T) {
+func Test_B029_no_park_without_a_recorded_cause(t *testing.T) {
 	a := open(t, "")
 	steps := map[string]func(){
 		"a 429":           func() { a.Ask(played.Answer{Class: events.ClassRateLimited, Status: 429}) },
@@ -62,7 +62,7 @@ func (a *api) sameAsFromZero(t *testing.T) {
 
 // TestB034: a park ends by the clock, not by traffic. After its instant it is
 // half_open (the case says available; CONTRACT has the state).
-func TestB034_an_expired_park_is_seen_as_due_without_traffic(t *testing.T) {
+func Test_B034_an_expired_park_is_seen_as_due_without_traffic(t *testing.T) {
 	a := open(t, "")
 	a.Clock.Pass(48 * time.Hour)
 	a.Ask(played.Answer{}, played.Answer{})

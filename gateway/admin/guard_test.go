@@ -23,7 +23,7 @@ func (a *api) openapi() map[string]any {
 	return decode(a.t, body)["paths"].(map[string]any)
 }
 
-func TestB146_admin_endpoints_refuse_strangers(t *testing.T) {
+func Test_B146_admin_endpoints_refuse_strangers(t *testing.T) {
 	a := open(t, "secret")
 	before := a.get2(t, "/api/v1/ledger")["position"]
 	calls := a.calls()
@@ -98,7 +98,7 @@ func (a *api) get2(t *testing.T, path string) map[string]any {
 	return decode(t, body)
 }
 
-func TestB146_without_a_token_only_loopback_names_may_ask(t *testing.T) {
+func Test_B146_without_a_token_only_loopback_names_may_ask(t *testing.T) {
 	a := open(t, "")
 	for host, want := range map[string]int{"localhost:8788": 200, "127.0.0.1": 200, "[::1]:8788": 200, "LOCALHOST": 200,
 		"evil.test": 403, "evil.test:8788": 403, "127.0.0.1.evil.test": 403, "localhost.evil.test": 403, "8.8.8.8": 403} {

@@ -55,7 +55,7 @@ func content(t *testing.T, r io.Reader) string {
 	return string(p)
 }
 
-func TestB031_compressed_bodies_are_decoded_and_replayed_plain(t *testing.T) {
+func Test_B031_compressed_bodies_are_decoded_and_replayed_plain(t *testing.T) {
 	for _, size := range []int{20, 999, 1000, 1001, 300_000} {
 		text := `{"model":"m1","x":"` + strings.Repeat("é漢 ", size/6) + `"}`
 		p := []byte(text)
@@ -95,7 +95,7 @@ func TestB031_compressed_bodies_are_decoded_and_replayed_plain(t *testing.T) {
 	}
 }
 
-func TestB031_bodies_that_cannot_be_decoded_are_refused(t *testing.T) {
+func Test_B031_bodies_that_cannot_be_decoded_are_refused(t *testing.T) {
 	good := pack(t, "zstd", []byte(`{"model":"m1"}`))
 	for name, c := range map[string]struct {
 		encoding string
@@ -135,7 +135,7 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-func TestB031_a_bomb_is_refused_in_bounded_memory(t *testing.T) {
+func Test_B031_a_bomb_is_refused_in_bounded_memory(t *testing.T) {
 	for _, coding := range []string{"gzip", "deflate", "zstd", "br"} {
 		t.Run(coding, func(t *testing.T) {
 			bomb := pack(t, coding, make([]byte, 16*mib))
@@ -161,7 +161,7 @@ type counter int64
 
 func (c *counter) Write(p []byte) (int, error) { *c += counter(len(p)); return len(p), nil }
 
-func TestB091_the_limit_holds_for_a_body_of_unknown_length(t *testing.T) {
+func Test_B091_the_limit_holds_for_a_body_of_unknown_length(t *testing.T) {
 	l := limits(t)
 	var n counter
 	if _, err := Read(zeros{}, "", l, &n); !errors.Is(err, ErrTooLarge) {
@@ -213,7 +213,7 @@ func TestNothingOfASpooledBodyIsLeftOnTheDisk(t *testing.T) {
 	}
 }
 
-func TestB131_a_spooled_body_keeps_little_memory(t *testing.T) {
+func Test_B131_a_spooled_body_keeps_little_memory(t *testing.T) {
 	text := bytes.Repeat([]byte("0123456789abcdef"), 1<<16) // 1 MiB
 	for name, expect := range map[string]int64{"stated": mib, "unknown": -1, "understated": 10} {
 		t.Run(name, func(t *testing.T) {

@@ -218,7 +218,7 @@ func TestProviderKeysInTheEnvironmentMakeAccounts(t *testing.T) {
 	}
 }
 
-func TestB142_no_keys_configured_never_means_an_open_proxy_beyond_loopback(t *testing.T) {
+func Test_B142_no_keys_configured_never_means_an_open_proxy_beyond_loopback(t *testing.T) {
 	account := "accounts:\n  - {id: a, provider: openai, api_key: k1}\n"
 	rows := []struct {
 		name, text string
@@ -247,7 +247,7 @@ func TestB142_no_keys_configured_never_means_an_open_proxy_beyond_loopback(t *te
 	}
 }
 
-func TestB148_beyond_loopback_without_a_token_the_admin_api_does_not_start(t *testing.T) {
+func Test_B148_beyond_loopback_without_a_token_the_admin_api_does_not_start(t *testing.T) {
 	for addr, ok := range map[string]bool{
 		"127.0.0.1:8788": true, "localhost:8788": true, "[::1]:8788": true, "127.8.8.8:1": true,
 		"0.0.0.0:8788": false, ":8788": false, "[::]:8788": false, "192.168.1.4:8788": false, "waybill.example:8788": false,

@@ -33,7 +33,7 @@ func effect(c *Config) string {
 
 // TestB124_every_key_changes_something writes each key alone and looks whether
 // anything comes of it: a key that is read and forgotten fails here.
-func TestB124_every_key_changes_something(t *testing.T) {
+func Test_B124_every_key_changes_something(t *testing.T) {
 	// other is a value that differs from the base, by key.
 	base := `accounts:
   - {id: a, provider: openai-compatible, base_url: 'http://h/v1'}

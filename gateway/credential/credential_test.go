@@ -51,7 +51,7 @@ func loaded(t *testing.T, i *issuer) *Renewed {
 	return r
 }
 
-func TestB155_twenty_refusals_are_one_renewal(t *testing.T) {
+func Test_B155_twenty_refusals_are_one_renewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := &issuer{takes: 200 * time.Millisecond}
 		r := loaded(t, i)
@@ -71,7 +71,7 @@ func TestB155_twenty_refusals_are_one_renewal(t *testing.T) {
 	})
 }
 
-func TestB157_a_late_refusal_of_the_old_token_renews_nothing(t *testing.T) {
+func Test_B157_a_late_refusal_of_the_old_token_renews_nothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := &issuer{takes: time.Millisecond}
 		r := loaded(t, i)
@@ -81,7 +81,7 @@ func TestB157_a_late_refusal_of_the_old_token_renews_nothing(t *testing.T) {
 	})
 }
 
-func TestB158_a_refusal_for_good_is_asked_once(t *testing.T) {
+func Test_B158_a_refusal_for_good_is_asked_once(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := &issuer{takes: time.Millisecond, fail: func(n int64) error {
 			if n > 1 {
@@ -106,7 +106,7 @@ func TestB158_a_refusal_for_good_is_asked_once(t *testing.T) {
 	})
 }
 
-func TestB160_the_first_caller_may_leave(t *testing.T) {
+func Test_B160_the_first_caller_may_leave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := &issuer{takes: 500 * time.Millisecond}
 		r := loaded(t, i)
@@ -135,7 +135,7 @@ func TestB160_the_first_caller_may_leave(t *testing.T) {
 	})
 }
 
-func TestB161_a_late_failure_changes_nothing(t *testing.T) {
+func Test_B161_a_late_failure_changes_nothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := &issuer{takes: 600 * time.Millisecond, fail: func(n int64) error {
 			if n == 2 {

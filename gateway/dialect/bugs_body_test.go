@@ -43,7 +43,7 @@ const oddBody = ` { "messages" : [{"role":"user","content":"\u00e9 \"model\":\"m
 	"x_vendor": {"b":1,"a":2},  "model"	: "m1" , "temperature":1.0,"top_p":1e3,"seed":9223372036854775807,
 	"metadata":{"n":9007199254740993,"z":-0,"e":1E400,"t":1e-7,"u":0.1},"stop":"x","tool_choice":null,"logit_bias":{} } `
 
-func TestB026_only_the_model_value_changes_and_nothing_without_a_rewrite(t *testing.T) {
+func Test_B026_only_the_model_value_changes_and_nothing_without_a_rewrite(t *testing.T) {
 	b, q, err := take(op(t, "openai.chat"), Head{}, oddBody)
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func TestB026_only_the_model_value_changes_and_nothing_without_a_rewrite(t *test
 	}
 }
 
-func TestB088_unions_nulls_and_unknown_keys_stay_as_they_are(t *testing.T) {
+func Test_B088_unions_nulls_and_unknown_keys_stay_as_they_are(t *testing.T) {
 	for _, rest := range []string{`"messages":[{"role":"user","content":"x"}]`, `"messages":[{"content":[{"type":"text"},{"type":"image_url","image_url":{"url":"x"}}]}]`,
 		`"tool_choice":"auto"`, `"tool_choice":{"type":"function"}`, `"stop":["a"]`, `"stop":"a"`, `"response_format":{"type":"json_schema","json_schema":{"x":{"y":{"z":null}}}}`, `"tool_choice":null`, `"stream":false`} {
 		text := `{"model":"m1",` + rest + `}`
@@ -74,7 +74,7 @@ func TestB088_unions_nulls_and_unknown_keys_stay_as_they_are(t *testing.T) {
 	}
 }
 
-func TestB089_numbers_keep_their_spelling(t *testing.T) {
+func Test_B089_numbers_keep_their_spelling(t *testing.T) {
 	text := `{"a":[9007199254740993,9223372036854775807,1.0,1e-7,0.1,-0,1E400],"model":"m1"}`
 	b, q, err := take(op(t, "openai.chat"), Head{}, text)
 	if err != nil {
@@ -85,7 +85,7 @@ func TestB089_numbers_keep_their_spelling(t *testing.T) {
 	}
 }
 
-func TestB092_bodies_that_are_no_request_are_refused_here(t *testing.T) {
+func Test_B092_bodies_that_are_no_request_are_refused_here(t *testing.T) {
 	for name, text := range map[string]string{
 		"empty_body": "", "white_space": " \n", "empty_object": "{}", "array": "[]", "null": "null", "string": `"x"`, "number": "1",
 		"two_models": `{"model":"m1","messages":[],"model":"m2"}`, "two_models_escaped": `{"model":"m1","mod\u0065l":"m2"}`,
@@ -111,7 +111,7 @@ func TestB092_bodies_that_are_no_request_are_refused_here(t *testing.T) {
 	}
 }
 
-func TestB092_the_replayed_length_is_the_bodys(t *testing.T) {
+func Test_B092_the_replayed_length_is_the_bodys(t *testing.T) {
 	text := `{"model":"m1","messages":[{"role":"user","content":"` + strings.Repeat("x", 5000) + `"}]}`
 	b, q, err := take(op(t, "openai.chat"), Head{}, text)
 	if err != nil {
@@ -123,7 +123,7 @@ func TestB092_the_replayed_length_is_the_bodys(t *testing.T) {
 	}
 }
 
-func TestB149_every_attempt_starts_from_the_clients_bytes(t *testing.T) {
+func Test_B149_every_attempt_starts_from_the_clients_bytes(t *testing.T) {
 	b, q, err := take(op(t, "openai.chat"), Head{}, `{"model":"auto","x":"auto"}`)
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func TestB149_every_attempt_starts_from_the_clients_bytes(t *testing.T) {
 	}
 }
 
-func TestB151_a_rewrite_touches_no_other_text(t *testing.T) {
+func Test_B151_a_rewrite_touches_no_other_text(t *testing.T) {
 	text := `{"messages":[{"content":"\"model\":\"up\" \"model\" : \"up\""},{"tool_calls":[{"function":{"arguments":"{\"model\":\"up\"}","model":"up"}}]}],"model":"up","extra":{"model":"up"}}`
 	for name, o := range map[string]*Operation{"chat": op(t, "openai.chat"), "messages": op(t, "anthropic.messages"), "responses": op(t, "openai.responses")} {
 		b, q, err := take(o, Head{}, text)
@@ -148,7 +148,7 @@ func TestB151_a_rewrite_touches_no_other_text(t *testing.T) {
 	}
 }
 
-func TestB151_gemini_bodies_name_their_model_too(t *testing.T) {
+func Test_B151_gemini_bodies_name_their_model_too(t *testing.T) {
 	text := `{"requests":[{"model":"models/e1","content":{"parts":[{"text":"model"}]}},{"model":"models/e1"}]}`
 	b, q, err := take(op(t, "gemini.batchEmbedContents"), Head{Model: "models/e1"}, text)
 	if err != nil {
@@ -163,7 +163,7 @@ func TestB151_gemini_bodies_name_their_model_too(t *testing.T) {
 	}
 }
 
-func TestB154_names_pass_verbatim_with_slash_case_and_colon(t *testing.T) {
+func Test_B154_names_pass_verbatim_with_slash_case_and_colon(t *testing.T) {
 	for _, name := range []string{"stealth/ox", "B/m", "b/deep-x", "M1", "m1(high)", "llama3:8b", "модель", "a b"} {
 		text := `{"model":` + string(appendString(nil, name)) + `}`
 		b, q, err := take(op(t, "openai.chat"), Head{}, text)
@@ -255,7 +255,7 @@ func values(t *testing.T, contentType, text string) map[string][]string {
 	return f.Value
 }
 
-func TestB151_a_forms_model_is_rewritten_in_its_field_only(t *testing.T) {
+func Test_B151_a_forms_model_is_rewritten_in_its_field_only(t *testing.T) {
 	trap := "model\r\n--not-the-boundary\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\nfake" + strings.Repeat("\r\n-", 900)
 	contentType, text := multi(t, "file@"+trap, "prompt=model", "model=whisper-1", "stream=true")
 	b, q, err := take(op(t, "openai.audio.transcriptions"), Head{ContentType: contentType}, text)
@@ -283,7 +283,7 @@ func TestB151_a_forms_model_is_rewritten_in_its_field_only(t *testing.T) {
 	}
 }
 
-func TestB092_forms_that_are_no_request_are_refused_here(t *testing.T) {
+func Test_B092_forms_that_are_no_request_are_refused_here(t *testing.T) {
 	o := op(t, "openai.audio.transcriptions")
 	contentType, text := multi(t, "file@x", "model=m1")
 	for name, c := range map[string]struct{ contentType, text string }{

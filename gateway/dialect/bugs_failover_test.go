@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestB005_an_error_as_the_first_event_is_a_failure_and_no_content(t *testing.T) {
+func Test_B005_an_error_as_the_first_event_is_a_failure_and_no_content(t *testing.T) {
 	for name, c := range map[string]struct{ op, text string }{
 		"messages_event_error":         {"anthropic.messages", stream(`error|{"type":"error","error":{"type":"overloaded_error","message":"x"}}`)},
 		"chat_error":                   {"openai.chat", stream(`{"error":{"code":429,"message":"x"}}`)},
@@ -41,7 +41,7 @@ func TestB005_an_error_as_the_first_event_is_a_failure_and_no_content(t *testing
 	})
 }
 
-func TestB005_an_error_after_content_is_a_failure_too(t *testing.T) {
+func Test_B005_an_error_after_content_is_a_failure_too(t *testing.T) {
 	for name, text := range map[string]string{
 		"openai.chat":                  stream(`{"error":{"message":"Rate limit reached mid-stream","code":"rate_limit_exceeded"}}`),
 		"openai.responses":             stream(`response.failed|{"type":"response.failed","response":{"error":{"code":"x"}}}`),
@@ -55,7 +55,7 @@ func TestB005_an_error_after_content_is_a_failure_too(t *testing.T) {
 	}
 }
 
-func TestB062_what_comes_before_the_first_token_is_held(t *testing.T) {
+func Test_B062_what_comes_before_the_first_token_is_held(t *testing.T) {
 	for name, text := range map[string]string{
 		"openai.chat":                  ": wait\n\n" + stream(`{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`, `{"choices":[{"index":0,"delta":{"role":"assistant","content":null,"tool_calls":[]},"finish_reason":null}]}`),
 		"openai.responses":             stream(`response.created|{"type":"response.created","response":{"id":"r1","output":[]}}`, `response.in_progress|{"type":"response.in_progress","response":{"id":"r1"}}`, `response.queued|{"type":"response.queued"}`, `codex.rate_limits|{"type":"codex.rate_limits","x":{"y":1}}`, `{"type":"response.output_item.added","item":{"type":"message","content":[]}}`, `{"type":"response.content_part.added","part":{"type":"output_text","text":""}}`, `{"type":"response.output_item.added","item":{"type":"reasoning","summary":[]}}`, `{"type":"response.output_text.delta","delta":""}`),
@@ -68,7 +68,7 @@ func TestB062_what_comes_before_the_first_token_is_held(t *testing.T) {
 	}
 }
 
-func TestB062_the_first_content_of_every_sort_counts(t *testing.T) {
+func Test_B062_the_first_content_of_every_sort_counts(t *testing.T) {
 	for text, name := range map[string]string{
 		`{"choices":[{"delta":{"content":"x"}}]}`:                                                        "openai.chat",
 		`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"f"}}]}}]}`:                   "openai.chat",
@@ -104,7 +104,7 @@ func TestB062_the_first_content_of_every_sort_counts(t *testing.T) {
 	}
 }
 
-func TestB064_empty_answers_are_no_success(t *testing.T) {
+func Test_B064_empty_answers_are_no_success(t *testing.T) {
 	for name, c := range map[string]struct {
 		op   string
 		form Form
@@ -138,7 +138,7 @@ func TestB064_empty_answers_are_no_success(t *testing.T) {
 	}
 }
 
-func TestB064_controls_that_are_answers(t *testing.T) {
+func Test_B064_controls_that_are_answers(t *testing.T) {
 	for name, c := range map[string]struct {
 		op   string
 		form Form
@@ -180,7 +180,7 @@ func TestB064_controls_that_are_answers(t *testing.T) {
 	}
 }
 
-func TestB065_pages_and_bodies_that_die_before_they_parse(t *testing.T) {
+func Test_B065_pages_and_bodies_that_die_before_they_parse(t *testing.T) {
 	page := "<!DOCTYPE html><html><body>login</body></html>"
 	for name, c := range map[string]struct {
 		op, contentType, text string
@@ -214,7 +214,7 @@ func TestB065_pages_and_bodies_that_die_before_they_parse(t *testing.T) {
 	}
 }
 
-func TestB065_errors_inside_a_200_body(t *testing.T) {
+func Test_B065_errors_inside_a_200_body(t *testing.T) {
 	for name, c := range map[string]struct{ op, text string }{
 		"openrouter":        {"openai.chat", `{"id":"gen-syn","error":{"code":502,"message":"Upstream error"},"choices":[]}`},
 		"minimax":           {"openai.chat", `{"base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}`},
@@ -240,7 +240,7 @@ func TestB065_errors_inside_a_200_body(t *testing.T) {
 	})
 }
 
-func TestB065_a_body_larger_than_the_hold_streams_and_keeps_little(t *testing.T) {
+func Test_B065_a_body_larger_than_the_hold_streams_and_keeps_little(t *testing.T) {
 	o := op(t, "openai.images.generations")
 	in := o.Inspect(JSON, "application/json")
 	in.Feed([]byte(`{"created":1,"data":[{"b64_json":"`))

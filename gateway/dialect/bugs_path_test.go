@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestB152_one_canonical_path_whatever_the_base_holds(t *testing.T) {
+func Test_B152_one_canonical_path_whatever_the_base_holds(t *testing.T) {
 	for _, c := range []struct{ op, model, path string }{
 		{"openai.chat", "m1", "/v1/chat/completions"}, {"openai.chat", "models/m1", "/v1/chat/completions"},
 		{"openai.responses", "m1", "/v1/responses"}, {"openai.embeddings", "m1", "/v1/embeddings"},
@@ -30,7 +30,7 @@ func TestB152_one_canonical_path_whatever_the_base_holds(t *testing.T) {
 	}
 }
 
-func TestB152_bases_of_known_providers(t *testing.T) {
+func Test_B152_bases_of_known_providers(t *testing.T) {
 	for base, c := range map[string][2]string{
 		"https://api.openai.com/v1":                                                       {"openai.chat", "https://api.openai.com/v1/chat/completions"},
 		"https://api.deepseek.com":                                                        {"openai.chat", "https://api.deepseek.com/v1/chat/completions"},
@@ -64,7 +64,7 @@ func TestB152_bases_of_known_providers(t *testing.T) {
 	}
 }
 
-func TestB145_a_model_is_one_escaped_segment_or_refused(t *testing.T) {
+func Test_B145_a_model_is_one_escaped_segment_or_refused(t *testing.T) {
 	b, err := ParseBase("https://up.example/prefix")
 	if err != nil {
 		t.Fatal(err)

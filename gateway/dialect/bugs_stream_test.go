@@ -29,7 +29,7 @@ var goodStart = map[string]string{
 	"gemini.streamGenerateContent": stream(`{"candidates":[{"content":{"parts":[{"text":"he"}]}}]}`),
 }
 
-func TestB013_terminal_error_after_half_an_event_is_dispatched(t *testing.T) {
+func Test_B013_terminal_error_after_half_an_event_is_dispatched(t *testing.T) {
 	for name, start := range goodStart {
 		good := ssetest.Parse(start).Events
 		for _, half := range []string{"", "d", "data: {\"choices\":[{\"ind", "event: content_bl", "event: content_block_delta\n", "event: x\ndata: {\"par", ": comm", ": comment\n", "data: {\"candidates\":[]}\n", "data: {\"a\":1}\r", "data: " + strings.Repeat("x", HoldLine+1)} {
@@ -98,7 +98,7 @@ func recognisable(t *testing.T, o *Operation, e ssetest.Event) {
 	}
 }
 
-func TestB014_a_broken_array_ends_in_an_error_element_or_is_cut(t *testing.T) {
+func Test_B014_a_broken_array_ends_in_an_error_element_or_is_cut(t *testing.T) {
 	o := op(t, "gemini.streamGenerateContent")
 	first := `[{"candidates":[{"content":{"parts":[{"text":"he"}]}}]}`
 	for _, half := range []string{"", "\n,\r\n", ",{\"candidates\":[{\"con", ","} {
@@ -122,14 +122,14 @@ func TestB014_a_broken_array_ends_in_an_error_element_or_is_cut(t *testing.T) {
 	}
 }
 
-func TestB014_a_malformed_event_passes_and_the_stream_finishes(t *testing.T) {
+func Test_B014_a_malformed_event_passes_and_the_stream_finishes(t *testing.T) {
 	text := goodStart["openai.chat"] + "data: {broken\n\n" + stream(`{"choices":[{"index":0,"delta":{"content":"llo"},"finish_reason":"stop"}]}`, `[DONE]`)
 	if s := seen(t, op(t, "openai.chat"), SSE, text, nil); s.Terminal != "[DONE]" || s.Safe != int64(len(text)) {
 		t.Errorf("%+v", s)
 	}
 }
 
-func TestB016_complete_streams_are_not_misread_as_truncated(t *testing.T) {
+func Test_B016_complete_streams_are_not_misread_as_truncated(t *testing.T) {
 	for name, c := range map[string]struct{ op, text, terminal string }{
 		"finish_reason_in_the_last_content_chunk_then_EOF": {"openai.chat", stream(`{"choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":2,"completion_tokens":1}}`), "stop"},
 		"finish_reason_then_usage_only_chunk_then_EOF":     {"openai.chat", stream(`{"choices":[{"index":0,"delta":{"content":"hi"}}]}`, `{"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`, `{"choices":[],"usage":{"prompt_tokens":2,"completion_tokens":1}}`), "length"},
@@ -151,7 +151,7 @@ func TestB016_complete_streams_are_not_misread_as_truncated(t *testing.T) {
 	}
 }
 
-func TestB016_a_stream_that_breaks_before_its_end_is_no_success(t *testing.T) {
+func Test_B016_a_stream_that_breaks_before_its_end_is_no_success(t *testing.T) {
 	for name, text := range okStreams {
 		o := op(t, name)
 		for i := range text {
@@ -166,7 +166,7 @@ func TestB016_a_stream_that_breaks_before_its_end_is_no_success(t *testing.T) {
 	}
 }
 
-func TestB017_usage_behind_a_line_of_megabytes_is_read(t *testing.T) {
+func Test_B017_usage_behind_a_line_of_megabytes_is_read(t *testing.T) {
 	for _, size := range []int{64<<10 - 1, 64 << 10, 64<<10 + 1, 1<<20 + 1, 8 << 20} {
 		big := strings.Repeat("x", size)
 		for name, text := range map[string]string{
@@ -188,7 +188,7 @@ func TestB017_usage_behind_a_line_of_megabytes_is_read(t *testing.T) {
 	}
 }
 
-func TestB019_every_encoding_of_a_stream_means_the_same(t *testing.T) {
+func Test_B019_every_encoding_of_a_stream_means_the_same(t *testing.T) {
 	for name, text := range okStreams {
 		want := *seen(t, op(t, name), SSE, text, nil)
 		for enc, other := range map[string]string{
@@ -206,7 +206,7 @@ func TestB019_every_encoding_of_a_stream_means_the_same(t *testing.T) {
 	}
 }
 
-func TestB020_comments_and_pings_are_no_content(t *testing.T) {
+func Test_B020_comments_and_pings_are_no_content(t *testing.T) {
 	noise := ": warming\n\n:\n\nevent: ping\ndata: {\"type\":\"ping\"}\n\ndata:\n\n"
 	for name, text := range okStreams {
 		o := op(t, name)
@@ -224,7 +224,7 @@ func TestB020_comments_and_pings_are_no_content(t *testing.T) {
 	}
 }
 
-func TestB071_an_answer_is_over_with_its_terminal_marker(t *testing.T) {
+func Test_B071_an_answer_is_over_with_its_terminal_marker(t *testing.T) {
 	for name, text := range okStreams {
 		in := op(t, name).Inspect(SSE, "text/event-stream")
 		in.Feed([]byte(text))
@@ -234,7 +234,7 @@ func TestB071_an_answer_is_over_with_its_terminal_marker(t *testing.T) {
 	}
 }
 
-func TestB076_chunks_without_choices_are_read(t *testing.T) {
+func Test_B076_chunks_without_choices_are_read(t *testing.T) {
 	text := stream(`{"choices":[],"prompt_filter_results":[{}]}`, `{"choices":null}`,
 		`{"choices":[{"index":1,"delta":{"content":"b"}},{"index":0,"delta":{"content":"a"}}]}`,
 		`{"choices":[{"index":1,"delta":{},"finish_reason":"stop"},{"index":0,"delta":{},"finish_reason":null}]}`,

@@ -14,7 +14,7 @@ func wantUsage(t *testing.T, o *Operation, form Form, text string, end error, wa
 	}
 }
 
-func TestB100_cached_tokens_are_part_of_the_input(t *testing.T) {
+func Test_B100_cached_tokens_are_part_of_the_input(t *testing.T) {
 	chatUsage := `"usage":{"prompt_tokens":20000,"completion_tokens":900,"total_tokens":20900,"prompt_tokens_details":{"cached_tokens":16000,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":32}}`
 	want := usage(20000, 16000, -1, 900, 32)
 	wantUsage(t, op(t, "openai.chat"), JSON, `{"choices":[{}],`+chatUsage+`}`, nil, want)
@@ -31,7 +31,7 @@ func TestB100_cached_tokens_are_part_of_the_input(t *testing.T) {
 	wantUsage(t, op(t, "gemini.streamGenerateContent"), Array, `[{`+candidate+`,`+gem+`}]`, nil, want)
 }
 
-func TestB100_spellings_of_other_providers(t *testing.T) {
+func Test_B100_spellings_of_other_providers(t *testing.T) {
 	for text, want := range map[string]*events.Usage{
 		`{"choices":[{}],"usage":{"prompt_tokens":10,"completion_tokens":2,"prompt_cache_hit_tokens":6,"prompt_cache_miss_tokens":4}}`:                        usage(10, 6, -1, 2, -1), // DeepSeek
 		`{"choices":[{}],"usage":{"prompt_tokens":10,"completion_tokens":2,"cached_tokens":6}}`:                                                               usage(10, 6, -1, 2, -1), // Moonshot
@@ -44,7 +44,7 @@ func TestB100_spellings_of_other_providers(t *testing.T) {
 	}
 }
 
-func TestB101_anthropic_counts_caches_apart_from_the_input(t *testing.T) {
+func Test_B101_anthropic_counts_caches_apart_from_the_input(t *testing.T) {
 	u := `"usage":{"input_tokens":7,"cache_read_input_tokens":9000,"cache_creation_input_tokens":1000,"cache_creation":{"ephemeral_1h_input_tokens":600,"ephemeral_5m_input_tokens":400},"output_tokens":20}`
 	want := usage(10007, 9000, 1000, 20, -1)
 	o := op(t, "anthropic.messages")
@@ -53,13 +53,13 @@ func TestB101_anthropic_counts_caches_apart_from_the_input(t *testing.T) {
 		`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":20}}`, `{"type":"message_stop"}`), nil, want)
 }
 
-func TestB101_running_totals_replace_and_are_not_added(t *testing.T) {
+func Test_B101_running_totals_replace_and_are_not_added(t *testing.T) {
 	wantUsage(t, op(t, "anthropic.messages"), SSE, stream(`{"type":"message_start","message":{"usage":{"input_tokens":25,"cache_creation_input_tokens":100,"cache_read_input_tokens":2000,"output_tokens":1}}}`,
 		`{"type":"content_block_delta","delta":{"text":"x"}}`, `{"type":"message_delta","delta":{"stop_reason":null},"usage":{"output_tokens":10,"input_tokens":null}}`,
 		`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":30,"output_tokens":15}}`, `{"type":"message_stop"}`), nil, usage(2130, 2000, 100, 15, -1))
 }
 
-func TestB103_zero_null_and_absent_usage_are_three_things(t *testing.T) {
+func Test_B103_zero_null_and_absent_usage_are_three_things(t *testing.T) {
 	content, real := `{"choices":[{"delta":{"content":"x"}}],"usage":null}`, `{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":7}}`
 	o := op(t, "openai.chat")
 	wantUsage(t, o, SSE, stream(content, content, real, `[DONE]`), nil, usage(5, -1, -1, 7, -1))
@@ -71,7 +71,7 @@ func TestB103_zero_null_and_absent_usage_are_three_things(t *testing.T) {
 	wantUsage(t, o, JSON, `{"choices":[{}],"usage":{"prompt_tokens":12.0,"completion_tokens":1e2,"total_tokens":1.5}}`, nil, usage(12, -1, -1, 100, -1))
 }
 
-func TestB104_usage_of_every_terminal_event(t *testing.T) {
+func Test_B104_usage_of_every_terminal_event(t *testing.T) {
 	o := op(t, "openai.responses")
 	for _, kind := range []string{"completed", "incomplete"} {
 		wantUsage(t, o, SSE, stream(`{"type":"response.`+kind+`","response":{"id":"r","usage":{"input_tokens":5,"output_tokens":7}}}`), nil, usage(5, -1, -1, 7, -1))
@@ -84,7 +84,7 @@ func TestB104_usage_of_every_terminal_event(t *testing.T) {
 	wantUsage(t, op(t, "openai.embeddings"), JSON, `{"data":[{}],"usage":{"prompt_tokens":8,"total_tokens":8}}`, nil, usage(8, -1, -1, -1, -1))
 }
 
-func TestB022_usage_seen_before_a_client_left_is_partial(t *testing.T) {
+func Test_B022_usage_seen_before_a_client_left_is_partial(t *testing.T) {
 	want := usage(1200, -1, -1, 1, -1)
 	want.Partial = true
 	wantUsage(t, op(t, "anthropic.messages"), SSE, stream(`message_start|{"type":"message_start","message":{"usage":{"input_tokens":1200,"output_tokens":1}}}`,

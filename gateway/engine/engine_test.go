@@ -156,7 +156,7 @@ func TestASecondStartRecordsOnlyWhatDiffers(t *testing.T) {
 	})
 }
 
-func TestB128_a_removed_account_that_returns_keeps_its_number_and_gets_its_new_epoch(t *testing.T) {
+func Test_B128_a_removed_account_that_returns_keeps_its_number_and_gets_its_new_epoch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, ledgertest.NewMemory(), Options{}, "a", "b")
 		defer w.stop()
@@ -174,7 +174,7 @@ func TestB128_a_removed_account_that_returns_keeps_its_number_and_gets_its_new_e
 	})
 }
 
-func TestB125_a_new_document_holds_from_the_next_decision_on(t *testing.T) {
+func Test_B125_a_new_document_holds_from_the_next_decision_on(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, ledgertest.NewMemory(), Options{}, "a", "b")
 		defer w.stop()

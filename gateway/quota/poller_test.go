@@ -165,7 +165,7 @@ func TestAnAccountIsAskedInItsInterval(t *testing.T) {
 	})
 }
 
-func TestB061_an_endpoint_that_names_a_time_is_left_alone(t *testing.T) {
+func Test_B061_an_endpoint_that_names_a_time_is_left_alone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &endpoint{answer: func(n int, _ *http.Request) (*http.Response, error) {
 			if n == 1 {
@@ -188,7 +188,7 @@ func TestB061_an_endpoint_that_names_a_time_is_left_alone(t *testing.T) {
 	})
 }
 
-func TestB061_an_older_success_does_not_shorten_the_pause(t *testing.T) {
+func Test_B061_an_older_success_does_not_shorten_the_pause(t *testing.T) {
 	at := pace{until: now.Add(time.Hour)}
 	tg := target("a", time.Minute)
 	if wait := at.after(&tg, &Fetched{At: now, Reading: &events.Reading{}}); wait < time.Hour {

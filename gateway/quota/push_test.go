@@ -27,7 +27,7 @@ func exhausted(w *events.Window) bool {
 	return w.Used.V >= w.Limit.V
 }
 
-func TestWhatAPushedWindowReports(t *testing.T) {
+func Test_A2_A5_O9_O62_WhatAPushedWindowReports(t *testing.T) {
 	rows := []struct {
 		name, window        string
 		reported, exhausted bool
@@ -61,7 +61,7 @@ func TestWhatAPushedWindowReports(t *testing.T) {
 	}
 }
 
-func TestAMalformedNumberVoidsTheReading(t *testing.T) {
+func Test_A5_A31_B7_AMalformedNumberVoidsTheReading(t *testing.T) {
 	rows := map[string]string{
 		"A5_NaN_as_a_string":              `{"windows":[{"name":"w","used_percent":"NaN"}]}`,
 		"A31_one_malformed_slot_of_three": `{"windows":[{"name":"a","used_percent":1},{"name":"b","used_percent":"?"},{"name":"c","used_percent":2}]}`,
@@ -96,7 +96,7 @@ func TestAWrongShapeIsRefusedWithItsMend(t *testing.T) {
 	}
 }
 
-func TestResetsThatCannotBeReadAreAbsent(t *testing.T) {
+func Test_A5_B34_ResetsThatCannotBeReadAreAbsent(t *testing.T) {
 	for name, reset := range map[string]string{
 		"A5_garbage": `"soon"`, "A5_missing": `null`, "B34_not_a_text": `{}`, "far_away": `"2999-01-01T00:00:00Z"`,
 	} {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestSecretsAreTakenOut(t *testing.T) {
+func Test_B136_B137_B139_B140_SecretsAreTakenOut(t *testing.T) {
 	rows := []struct{ name, in, canary string }{
 		{"B136_a_key_in_the_query_of_a_url", `Get "https://host/v1beta/models?alt=sse&key=SECRET-UP-1": EOF`, "SECRET-UP-1"},
 		{"B136_a_key_in_a_location_header", "https://host/x?key=SECRET-UP-1&b=c", "SECRET-UP-1"},
@@ -56,7 +56,7 @@ func TestOrdinaryWordsStay(t *testing.T) {
 	}
 }
 
-func TestB136_a_transport_error_shows_no_query(t *testing.T) {
+func Test_B136_a_transport_error_shows_no_query(t *testing.T) {
 	err := fmt.Errorf("dispatch: %w", &url.Error{Op: "Get", URL: "https://host/p?key=SECRET-UP&x=odd-SECRET-UP", Err: errors.New("EOF")})
 	out := Error(err)
 	if strings.Contains(out, "SECRET-UP") || !strings.Contains(out, "https://host/p") {
@@ -64,7 +64,7 @@ func TestB136_a_transport_error_shows_no_query(t *testing.T) {
 	}
 }
 
-func TestB140_headers_for_a_log_keep_names_only(t *testing.T) {
+func Test_B140_headers_for_a_log_keep_names_only(t *testing.T) {
 	h := http.Header{}
 	for _, name := range []string{"Authorization", "Cookie", "Set-Cookie", "X-Api-Key", "X-Goog-Api-Key", "X_Auth_Token",
 		"My-Client-Secret", "Openai-Organization", "Proxy-Authorization"} {

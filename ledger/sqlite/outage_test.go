@@ -53,7 +53,7 @@ func walEnd(t *testing.T, path string) uint64 {
 	return at
 }
 
-func TestB122_a_write_that_fails_half_way_loses_nothing_acknowledged(t *testing.T) {
+func Test_B122_a_write_that_fails_half_way_loses_nothing_acknowledged(t *testing.T) {
 	signal.Ignore(syscall.SIGXFSZ)
 	defer signal.Reset(syscall.SIGXFSZ)
 	path := filepath.Join(t.TempDir(), "waybill.db")
@@ -109,7 +109,7 @@ func TestB122_a_write_that_fails_half_way_loses_nothing_acknowledged(t *testing.
 	}
 }
 
-func TestB122_a_disk_that_is_full_at_the_start_is_reported(t *testing.T) {
+func Test_B122_a_disk_that_is_full_at_the_start_is_reported(t *testing.T) {
 	signal.Ignore(syscall.SIGXFSZ)
 	defer signal.Reset(syscall.SIGXFSZ)
 	path := filled(t, 50)
@@ -130,7 +130,7 @@ func TestB122_a_disk_that_is_full_at_the_start_is_reported(t *testing.T) {
 	}
 }
 
-func TestB134_a_lock_held_by_another_delays_commits_and_loses_nothing(t *testing.T) {
+func Test_B134_a_lock_held_by_another_delays_commits_and_loses_nothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "waybill.db")
 	l := ledger.Open(mustOpen(t, path))
 	defer l.Close()

@@ -9,7 +9,7 @@ import (
 
 const day = 24 * time.Hour
 
-func TestR1_Claims(t *testing.T) {
+func Test_A2_A5_B3_B26_O1_O11_O13_R1_Claims(t *testing.T) {
 	week := after(4 * day)
 	flag := func(b bool, w events.Window) events.Window { w.Reached = events.Bool(b); return w }
 	for _, row := range []struct {

@@ -13,7 +13,7 @@ func hit(account, model string, at time.Duration) call {
 
 func stepped(c call, step uint32) call { c.step = step; return c }
 
-func TestR7_RateLimits(t *testing.T) {
+func Test_B002_B052_B053_O29_O55_O61_R7_RateLimits(t *testing.T) {
 	week := after(7 * day)
 	for _, r := range []struct {
 		name         string
@@ -101,7 +101,7 @@ func TestR13_AShortMarkNeverReplacesALongOne(t *testing.T) {
 	}
 }
 
-func TestR8_Payment(t *testing.T) {
+func Test_G17_G18_G43_R8_Payment(t *testing.T) {
 	end := after(10 * day)
 	wall := func(w *world, f events.Failure) { w.fail(hit("a", "m", 0), f) }
 	for _, r := range []struct {
@@ -208,7 +208,7 @@ func TestR8_AModelsWallIsTheModels(t *testing.T) {
 	}
 }
 
-func TestR10_CreditBudgets(t *testing.T) {
+func Test_B1_B2_B3_R10_CreditBudgets(t *testing.T) {
 	month := after(30 * day)
 	model := func(m string, available, enable events.OptBool) events.ModelCredit {
 		return events.ModelCredit{Model: m, Available: available, CreditsWouldEnable: enable}
@@ -253,7 +253,7 @@ func TestR10_CreditBudgets(t *testing.T) {
 	})
 }
 
-func TestR11_Auth(t *testing.T) {
+func Test_B161_G1_G2_G5_R11_Auth(t *testing.T) {
 	t.Run("a 401 waits 5 min doubling to 6 h", func(t *testing.T) {
 		w := newWorld(t, "a")
 		for step, want := range map[uint32]time.Duration{1: 5 * time.Minute, 2: 10 * time.Minute, 6: 160 * time.Minute, 8: 6 * time.Hour, 30: 6 * time.Hour} {
@@ -332,7 +332,7 @@ func (w *world) epoch(account string) {
 	w.add(events.Header{Account: account, ObservedAt: epoch0, Epoch: a.Epoch + 1}, &events.AccountChanged{Settings: a.Settings, Cause: "credential"})
 }
 
-func TestR11_UnreadableForbidden(t *testing.T) {
+func Test_B001_B041_R11_UnreadableForbidden(t *testing.T) {
 	strange := func(w *world, account string, request uint64, attempt uint32, at time.Duration) {
 		c := hit(account, "m", at)
 		c.request, c.attempt = request, attempt
@@ -388,7 +388,7 @@ func TestR11_UnreadableForbidden(t *testing.T) {
 	})
 }
 
-func TestR12_Health(t *testing.T) {
+func Test_B035_B046_R12_Health(t *testing.T) {
 	server := of(events.ClassServerError)
 	t.Run("B035_one_5xx_cools_nothing_down", func(t *testing.T) {
 		w := newWorld(t, "a")

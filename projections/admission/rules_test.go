@@ -189,7 +189,7 @@ func (w *world) cells(account, model string, now events.Time) []events.Cell {
 	return out
 }
 
-func TestR6_OnlyWhatASuccessExercised(t *testing.T) {
+func Test_O65_O67_R6_OnlyWhatASuccessExercised(t *testing.T) {
 	families := []events.Family{{Name: "std", Models: []string{"m", "n"}}, {Name: "core", Models: []string{"c*"}}}
 	build := func() *world {
 		w := newWorld(t)
@@ -355,7 +355,7 @@ func TestR19_EventTimesOnly(t *testing.T) {
 	}
 }
 
-func TestR21_Groups(t *testing.T) {
+func Test_G34_R21_Groups(t *testing.T) {
 	team := func() *world {
 		w := newWorld(t)
 		for _, a := range []string{"a", "b"} {

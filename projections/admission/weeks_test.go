@@ -108,7 +108,7 @@ func TestNothingHammersAnUpstreamThatRefuses(t *testing.T) {
 }
 
 // Seed 1: the console says exhausted for days, the upstream serves.
-func TestSeedConsoleSaysExhaustedUpstreamServes(t *testing.T) {
+func Test_O2_O3_O5_O6_O7_O9_O10_O15_O58_O62_SeedConsoleSaysExhaustedUpstreamServes(t *testing.T) {
 	weekly := func(w *world, at time.Duration) {
 		win := events.Window{Name: "weekly", Used: events.Dec(40000), Limit: events.Dec(40000), UsedPercent: events.Dec(100 * events.DecimalUnit),
 			Reached: events.Yes, ResetsAt: after(4 * day), Reported: true}
@@ -200,7 +200,7 @@ func TestSeedPaymentRequired(t *testing.T) {
 }
 
 // Seed 3: a spent budget stops admission by the one definition.
-func TestSeedCreditBudget(t *testing.T) {
+func Test_B004_B008_B17_B032_B034_B107_SeedCreditBudget(t *testing.T) {
 	w := newWorld(t, "a")
 	w.reading("a", epoch0, roomy("5h", 100, after(5*time.Hour)), roomy("7d", 49, after(5*day)))
 	w.credit("a", after(time.Second), events.Credit{Reached: events.Yes, UsedPercent: events.Dec(20 * events.DecimalUnit), ResetsAt: after(30 * day)})

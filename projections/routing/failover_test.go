@@ -118,7 +118,7 @@ func TestWhatEndsAWalkWhateverTheClass(t *testing.T) {
 	}
 }
 
-func Test_B044_B059_B064_what_the_client_gets_after_attempts(t *testing.T) {
+func Test_B001_B044_B059_B064_what_the_client_gets_after_attempts(t *testing.T) {
 	left := Refusal{Code: CodeExhausted, Status: 429, RetryAfter: 40, RetrySource: "a"}
 	for _, row := range []struct {
 		name   string

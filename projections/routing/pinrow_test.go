@@ -10,7 +10,7 @@ import (
 
 // The table of R14, row by row. "Nobody else admitted" and the hard tie are
 // transcripts: they are no property of the pinned account.
-func Test_R14_O50_O51_O53_A17_A18_B14_B15_B31_the_pin_table(t *testing.T) {
+func Test_A19_R14_O50_O51_O53_A17_A18_B14_B15_B31_the_pin_table(t *testing.T) {
 	blocked := func(r events.Reason, axis events.Axis, wait time.Duration) *admission.Verdict {
 		return &admission.Verdict{Reason: r, Axis: axis, TrialAt: noon.Add(wait)}
 	}

@@ -78,7 +78,7 @@ func spell(v View, dialect events.Dialect, asked string) string {
 	return b.String()
 }
 
-func Test_B154_a_name_resolves(t *testing.T) {
+func Test_B094_B154_a_name_resolves(t *testing.T) {
 	openai := "o1 openai known=gpt-*,o3"
 	second := "o2 openai known=gpt-*,o3 models=gpt-5*"
 	router := "r openrouter known=openai/gpt-5,stealth/ox,b/deep-x dialects=openai,anthropic"

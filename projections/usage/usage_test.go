@@ -60,7 +60,7 @@ func tokens(in, cached, out int64) *events.Usage {
 	return &events.Usage{Input: events.Int(in), CachedInput: events.Int(cached), Output: events.Int(out)}
 }
 
-func TestB106_costs_belong_to_attempts_and_a_request_counts_once(t *testing.T) {
+func Test_B106_costs_belong_to_attempts_and_a_request_counts_once(t *testing.T) {
 	by := newTape(Account)
 	by.routed(1, 1, 1, "m1")
 	by.fail(1, 1, "a", events.FollowedFailover, nil) // reads all, then breaks: possibly billed, unknown
@@ -83,7 +83,7 @@ func TestB106_costs_belong_to_attempts_and_a_request_counts_once(t *testing.T) {
 	}
 }
 
-func TestB097_usage_equals_the_upstreams_exactly(t *testing.T) {
+func Test_B097_usage_equals_the_upstreams_exactly(t *testing.T) {
 	p := newTape(Account)
 	p.routed(1, 1, 1, "m1")
 	p.ok(1, 1, "a", tokens(2543, 0, 7))
@@ -92,7 +92,7 @@ func TestB097_usage_equals_the_upstreams_exactly(t *testing.T) {
 	}
 }
 
-func TestB103_an_answer_that_says_nothing_is_unknown_and_not_zero(t *testing.T) {
+func Test_B103_an_answer_that_says_nothing_is_unknown_and_not_zero(t *testing.T) {
 	p := newTape(Account)
 	p.routed(1, 1, 1, "m1")
 	p.ok(1, 1, "a", nil)

@@ -19,7 +19,7 @@ func withClient(p *plan) {
 
 // B083: the precedence is the dialect's own header, the other dialect's,
 // Authorization, ?key=; the same on every surface.
-func TestB083_which_credential_wins_when_a_client_sends_two(t *testing.T) {
+func Test_B083_which_credential_wins_when_a_client_sends_two(t *testing.T) {
 	w := start(t, withClient)
 	w.good("a")
 	rows := []struct {
@@ -77,7 +77,7 @@ func wantErrorShape(t *testing.T, surface, body string) {
 	}
 }
 
-func TestB137_an_unknown_client_key_is_never_echoed(t *testing.T) {
+func Test_B137_an_unknown_client_key_is_never_echoed(t *testing.T) {
 	w := start(t, withClient)
 	w.good("a")
 	calls := []call{
@@ -103,7 +103,7 @@ func TestB137_an_unknown_client_key_is_never_echoed(t *testing.T) {
 
 // B142: without client keys the gateway is open, which the command allows on
 // loopback only; an empty key is refused as a configuration and never matches.
-func TestB142_empty_never_equals_empty(t *testing.T) {
+func Test_B142_empty_never_equals_empty(t *testing.T) {
 	w := start(t, withClient)
 	w.good("a")
 	for _, v := range []string{"", "Bearer", "Bearer ", "Bearer  ", "Bearer x"} {
@@ -124,7 +124,7 @@ func TestB142_empty_never_equals_empty(t *testing.T) {
 // TestB143_every_route_stands_behind_the_check walks the table of operations
 // and every odd spelling: without a key all of it is 401, with one the odd
 // spellings are 404.
-func TestB143_every_route_stands_behind_the_check(t *testing.T) {
+func Test_B143_every_route_stands_behind_the_check(t *testing.T) {
 	w := start(t, withClient)
 	w.good("a")
 	fill := strings.NewReplacer("{model:.+}", "m1", "{id}", "resp_1", "{version:v1beta|v1}", "v1beta")
@@ -209,7 +209,7 @@ func readAll(t *testing.T, res *http.Response) string {
 	return string(b)
 }
 
-func TestB145_no_path_or_model_leaves_the_base_path(t *testing.T) {
+func Test_B145_no_path_or_model_leaves_the_base_path(t *testing.T) {
 	w := start(t, func(p *plan) {
 		p.models = nil
 	})
@@ -234,7 +234,7 @@ func TestB145_no_path_or_model_leaves_the_base_path(t *testing.T) {
 }
 
 // B050: a path that is not part of the data plane is not pooled.
-func TestB050_a_client_bound_path_is_not_sent_through_the_pool(t *testing.T) {
+func Test_B050_a_client_bound_path_is_not_sent_through_the_pool(t *testing.T) {
 	w := start(t)
 	w.good("a")
 	for range 10 {

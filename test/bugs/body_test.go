@@ -27,7 +27,7 @@ func alias(name string) func(*plan) {
 	}
 }
 
-func TestB026_bodies_keep_their_bytes(t *testing.T) {
+func Test_B026_bodies_keep_their_bytes(t *testing.T) {
 	body := "{ \"model\" :\t\"m1\" ,\n\"messages\":[{\"role\":\"user\",\"content\":\"\\u00e9 caf\\u00E9\"}],\"x_vendor\": {\"b\":1,\"a\":2}," +
 		`"n":[1.0, 1e3,  -0, 1E400 ],"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"zebra":{},"apple":{},"mango":{}}}}}],"cache_control":{"type":"ephemeral"}}` + " \n"
 	for _, name := range []string{"", "another-model"} {
@@ -66,7 +66,7 @@ func compressed(coding, s string) string {
 	return b.String()
 }
 
-func TestB031_compressed_requests(t *testing.T) {
+func Test_B031_compressed_requests(t *testing.T) {
 	for name, c := range map[string]call{"chat": chat, "resp": resp, "msg": msg} {
 		for _, coding := range []string{"zstd", "gzip", "deflate", "br", "identity", "gzip, zstd", "zstd without the header"} {
 			t.Run(name+"/"+strings.ReplaceAll(coding, " ", "_"), func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestB031_compressed_requests(t *testing.T) {
 	}
 }
 
-func TestB088_unions_and_nulls_stay_what_they_are(t *testing.T) {
+func Test_B088_unions_and_nulls_stay_what_they_are(t *testing.T) {
 	for _, body := range []string{
 		`{"model":"m1","messages":[{"role":"user","content":"hi"}]}`,
 		`{"model":"m1","messages":[{"role":"user","content":[{"type":"text","text":"hi"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}]}],"tool_choice":"auto","stop":"x"}`,
@@ -143,7 +143,7 @@ func TestB088_unions_and_nulls_stay_what_they_are(t *testing.T) {
 	}
 }
 
-func TestB089_numbers_pass_token_for_token(t *testing.T) {
+func Test_B089_numbers_pass_token_for_token(t *testing.T) {
 	numbers := `[9007199254740993, 9223372036854775807, 1.0, 1e-7, 0.1, -0, 1E400]`
 	w := start(t, alias("up"))
 	answer := strings.Replace(upstream.ChatBody, `"content":"hello"`, `"content":null,"tool_calls":[{"id":"t","type":"function","function":{"name":"f","arguments":"{}"},"n":`+numbers+`}]`, 1)
@@ -159,7 +159,7 @@ func TestB089_numbers_pass_token_for_token(t *testing.T) {
 	}
 }
 
-func TestB091_the_limit_counts_bytes_not_headers(t *testing.T) {
+func Test_B091_the_limit_counts_bytes_not_headers(t *testing.T) {
 	w := start(t, func(p *plan) { p.policy.MaxBody = 64 << 10 })
 	w.good("a")
 	text := `{"model":"m1","messages":[{"role":"user","content":"` + strings.Repeat("x", 80<<10) + `"}]}`
@@ -202,7 +202,7 @@ func TestB091_the_limit_counts_bytes_not_headers(t *testing.T) {
 	w.wantHits(map[string]int{"*": 0})
 }
 
-func TestB092_bodies_go_out_with_a_length(t *testing.T) {
+func Test_B092_bodies_go_out_with_a_length(t *testing.T) {
 	t.Run("chunked", func(t *testing.T) {
 		w := start(t)
 		w.good("a")
@@ -258,7 +258,7 @@ func alias2(a, b string) func(*plan) {
 }
 
 // B149 also holds for a prefix that is removed before dispatch.
-func TestB149_every_attempt_starts_from_the_clients_bytes(t *testing.T) {
+func Test_B149_every_attempt_starts_from_the_clients_bytes(t *testing.T) {
 	w := start(t, alias2("ma", "mb"))
 	w.up.Script("a", upstream.JSON(503, `{"error":{"message":"busy"}}`))
 	w.good("b")
@@ -277,7 +277,7 @@ func TestB149_every_attempt_starts_from_the_clients_bytes(t *testing.T) {
 	}
 }
 
-func TestB151_only_the_model_member_is_rewritten(t *testing.T) {
+func Test_B151_only_the_model_member_is_rewritten(t *testing.T) {
 	w := start(t, alias("up"))
 	answer := strings.Replace(upstream.ChatBody, "hello", `say \"model\":\"up\" and \"model\" : \"m1\"`, 1)
 	evs := append([]string(nil), upstream.ChatEvents...)
@@ -295,7 +295,7 @@ func TestB151_only_the_model_member_is_rewritten(t *testing.T) {
 	}
 }
 
-func TestB152_one_path_for_every_spelling_of_the_base(t *testing.T) {
+func Test_B152_one_path_for_every_spelling_of_the_base(t *testing.T) {
 	for _, prefix := range []string{"", "/proxy"} {
 		for _, base := range []string{"", "/", "/v1", "/v1/", "/v1beta", "/v1beta/"} {
 			t.Run(strings.ReplaceAll(prefix+base, "/", "_"), func(t *testing.T) {
@@ -335,7 +335,7 @@ func TestB152_one_path_for_every_spelling_of_the_base(t *testing.T) {
 	}
 }
 
-func TestB154_listed_models_are_routable_as_they_stand(t *testing.T) {
+func Test_B154_listed_models_are_routable_as_they_stand(t *testing.T) {
 	w := start(t, func(p *plan) {
 		p.names = []string{"a", "b", "c"}
 		p.settings = func(name string, s *events.Settings) {

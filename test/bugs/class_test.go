@@ -16,7 +16,7 @@ func has(word string) func(*upstream.Hit) bool {
 	return func(h *upstream.Hit) bool { return strings.Contains(string(h.Body), word) }
 }
 
-func TestB001_one_unreadable_403_parks_nobody(t *testing.T) {
+func Test_B001_one_unreadable_403_parks_nobody(t *testing.T) {
 	w := start(t, func(p *plan) { p.names = []string{"a", "b", "c", "d"} })
 	w.up.Script("*", upstream.Good)
 	w.up.When(has("trigger"), upstream.Whole(403, "text/plain", ""))
@@ -30,7 +30,7 @@ func TestB001_one_unreadable_403_parks_nobody(t *testing.T) {
 	w.wantClasses("a:unclassified", "b:unclassified", "a:success")
 }
 
-func TestB044_a_5xx_is_not_turned_into_a_429(t *testing.T) {
+func Test_B044_a_5xx_is_not_turned_into_a_429(t *testing.T) {
 	w := start(t, func(p *plan) { p.names = []string{"a", "b", "c"} })
 	w.up.Script("b", upstream.JSON(429, `{"error":{"type":"usage_limit_reached","resets_in_seconds":3600}}`))
 	w.up.Script("c", upstream.JSON(429, `{"error":{"type":"usage_limit_reached","resets_in_seconds":3600}}`))
@@ -58,7 +58,7 @@ func TestB044_a_5xx_is_not_turned_into_a_429(t *testing.T) {
 
 // B046: R12 files the outage under the endpoint; its cooldown is the only thing
 // that stands between the port's opening and the next success, and it is soft.
-func TestB046_a_host_that_cannot_be_reached_is_no_accounts_fault(t *testing.T) {
+func Test_B046_a_host_that_cannot_be_reached_is_no_accounts_fault(t *testing.T) {
 	addr := closedPort(t)
 	w := start(t, func(p *plan) { p.base = map[string]string{"a": "http://" + addr, "b": "http://" + addr} })
 	for range 10 {
@@ -87,7 +87,7 @@ func TestB046_a_host_that_cannot_be_reached_is_no_accounts_fault(t *testing.T) {
 	w.do(chat).want(t, 200)
 }
 
-func TestB047_silence_is_the_same_for_plain_and_streamed(t *testing.T) {
+func Test_B047_silence_is_the_same_for_plain_and_streamed(t *testing.T) {
 	var seen [2]string
 	for i, c := range []call{chat, chatS} {
 		w := start(t, func(p *plan) { p.policy.FirstTokenTimeout = 200 * time.Millisecond })
@@ -111,7 +111,7 @@ func TestB047_silence_is_the_same_for_plain_and_streamed(t *testing.T) {
 	}
 }
 
-func TestB049_a_cooldown_is_seen_by_the_selection_that_follows(t *testing.T) {
+func Test_B049_a_cooldown_is_seen_by_the_selection_that_follows(t *testing.T) {
 	const said = "message rate limit for this model. Resets in: 0h0m4s"
 	for name, row := range map[string]struct {
 		call   call
@@ -140,7 +140,7 @@ func TestB049_a_cooldown_is_seen_by_the_selection_that_follows(t *testing.T) {
 	}
 }
 
-func TestB041_a_refusal_of_content_parks_nobody(t *testing.T) {
+func Test_B041_a_refusal_of_content_parks_nobody(t *testing.T) {
 	w := start(t, func(p *plan) { p.names = []string{"a"} })
 	w.good("a")
 	w.up.When(has("forbidden words"), upstream.JSON(403, `{"error":"cannot help with that"}`))

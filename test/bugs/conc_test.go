@@ -14,7 +14,7 @@ import (
 	"github.com/waybill/waybill/test/upstream"
 )
 
-func TestB113_no_slot_leaks(t *testing.T) {
+func Test_B113_no_slot_leaks(t *testing.T) {
 	limited := func(p *plan) {
 		p.names = []string{"a"}
 		p.policy.HealthThreshold = 100
@@ -74,7 +74,7 @@ func TestB113_no_slot_leaks(t *testing.T) {
 }
 
 // B115 is the same with readers of the state and reloads between.
-func TestB115_requests_readers_and_reloads_at_once(t *testing.T) {
+func Test_B115_requests_readers_and_reloads_at_once(t *testing.T) {
 	w := start(t)
 	w.up.Script("a", upstream.Good, upstream.JSON(500, `{"error":{"message":"boom"}}`), upstream.Stream(upstream.Raw(upstream.ChatEvents[1]), upstream.Reset), upstream.Good)
 	w.good("b")
@@ -116,7 +116,7 @@ func TestB115_requests_readers_and_reloads_at_once(t *testing.T) {
 	w.wantIdle()
 }
 
-func TestB116_round_robin_turns_per_model(t *testing.T) {
+func Test_B116_round_robin_turns_per_model(t *testing.T) {
 	w := start(t, func(p *plan) {
 		p.names = []string{"a", "b", "c"}
 		p.models = []events.Route{

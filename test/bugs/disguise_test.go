@@ -11,7 +11,7 @@ import (
 
 // B065: a 200 that is no answer. Where the provider's table knows its shape it
 // is what the table says, and another account serves.
-func TestB065_an_error_in_its_providers_own_shape_inside_a_200(t *testing.T) {
+func Test_B065_an_error_in_its_providers_own_shape_inside_a_200(t *testing.T) {
 	w := start(t, func(p *plan) {
 		p.names = []string{"a", "b"}
 		p.provider = func(_ events.Dialect, own *provider.Provider) { own.Rules = catalogue.Find("minimax").Rules }

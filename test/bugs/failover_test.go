@@ -13,7 +13,7 @@ import (
 	"github.com/waybill/waybill/test/upstream"
 )
 
-func TestB005_a_200_stream_whose_first_event_is_an_error(t *testing.T) {
+func Test_B005_a_200_stream_whose_first_event_is_an_error(t *testing.T) {
 	rows := map[string]struct {
 		call  call
 		event string
@@ -48,7 +48,7 @@ func TestB005_a_200_stream_whose_first_event_is_an_error(t *testing.T) {
 	}
 }
 
-func TestB010_a_402_with_should_retry_false_fails_over(t *testing.T) {
+func Test_B010_a_402_with_should_retry_false_fails_over(t *testing.T) {
 	spent := upstream.JSON(402, `{"code":"team-blocked:spending-limit","error":"no credits"}`, "X-Should-Retry: false")
 	t.Run("402", func(t *testing.T) {
 		w := start(t)
@@ -95,7 +95,7 @@ func TestB010_a_402_with_should_retry_false_fails_over(t *testing.T) {
 	})
 }
 
-func TestB062_silence_before_the_first_token_fails_over(t *testing.T) {
+func Test_B062_silence_before_the_first_token_fails_over(t *testing.T) {
 	role := map[string]string{"chat+s": upstream.ChatEvents[0], "msg+s": upstream.MsgEvents[0], "resp+s": upstream.RespEvents[0], "gem+s": ": thinking\n\n"}
 	for name, c := range allOfS {
 		ways := map[string][]upstream.Step{
@@ -123,7 +123,7 @@ func TestB062_silence_before_the_first_token_fails_over(t *testing.T) {
 	}
 }
 
-func TestB064_empty_answers_are_no_success(t *testing.T) {
+func Test_B064_empty_answers_are_no_success(t *testing.T) {
 	empty := map[string]struct {
 		call   call
 		answer upstream.Answer
@@ -181,7 +181,7 @@ func TestB064_empty_answers_are_no_success(t *testing.T) {
 	}
 }
 
-func TestB065_a_200_that_dies_before_it_parses(t *testing.T) {
+func Test_B065_a_200_that_dies_before_it_parses(t *testing.T) {
 	big := `{"choices":[{"message":{"content":"` + strings.Repeat("x", 2<<20) + `"}}]}`
 	rows := map[string]struct {
 		call   call
@@ -212,7 +212,7 @@ func TestB065_a_200_that_dies_before_it_parses(t *testing.T) {
 	}
 }
 
-func TestB067_an_abandoned_attempt_is_cancelled_before_the_next_starts(t *testing.T) {
+func Test_B067_an_abandoned_attempt_is_cancelled_before_the_next_starts(t *testing.T) {
 	w := start(t, func(p *plan) {
 		p.names = []string{"a", "b", "c"}
 		p.policy.HeaderTimeout, p.policy.MaxAttempts = 250*time.Millisecond, 3
@@ -239,7 +239,7 @@ func TestB067_an_abandoned_attempt_is_cancelled_before_the_next_starts(t *testin
 
 // TestB068_streaming_fails_over_like_the_rest is the matrix: status or network
 // failure by surface by streaming. The decisions are the same in all of them.
-func TestB068_streaming_fails_over_like_the_rest(t *testing.T) {
+func Test_B068_streaming_fails_over_like_the_rest(t *testing.T) {
 	closed := closedPort(t)
 	notTLS := upstream.New(t)
 	faults := map[string]func(p *plan, w *world){
@@ -296,7 +296,7 @@ func closedPort(t *testing.T) string {
 	return ln.Addr().String()
 }
 
-func TestB070_a_body_that_is_too_large_is_not_sent_to_all(t *testing.T) {
+func Test_B070_a_body_that_is_too_large_is_not_sent_to_all(t *testing.T) {
 	w := start(t)
 	w.up.Script("*", upstream.JSON(413, `{"error":{"message":"Request too large for this model","type":"invalid_request_error"}}`))
 	got := w.do(chat.saying(`{"model":"m1","messages":[{"role":"user","content":"` + strings.Repeat("x", 2<<20) + `"}]}`))

@@ -17,7 +17,7 @@ import (
 )
 
 // B079: there is no translation; the rewritten model changes the length.
-func TestB079_framing_is_computed_anew(t *testing.T) {
+func Test_B079_framing_is_computed_anew(t *testing.T) {
 	for _, alias := range []string{"", "a-model-name-that-is-longer-by-far", "m"} {
 		for _, framing := range []string{"length", "chunked"} {
 			t.Run(fmt.Sprintf("%s_%s", alias, framing), func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestB079_framing_is_computed_anew(t *testing.T) {
 	}
 }
 
-func TestB080_what_the_header_says_is_what_the_bytes_are(t *testing.T) {
+func Test_B080_what_the_header_says_is_what_the_bytes_are(t *testing.T) {
 	stream := whole(upstream.ChatEvents)
 	answers := map[string]struct {
 		call   call
@@ -196,7 +196,7 @@ func unpack(t *testing.T, coding, s string) string {
 	return string(b)
 }
 
-func TestB082_beta_and_version_headers(t *testing.T) {
+func Test_B082_beta_and_version_headers(t *testing.T) {
 	w := start(t, func(p *plan) { p.headers = http.Header{"Anthropic-Beta": {"oauth-x, b-2"}} })
 	w.good("a", "b")
 	w.do(msg.with("Anthropic-Beta", "a-1,b-2").with("Anthropic-Beta", "c-3").with("Anthropic-Version", "2023-01-01")).want(t, 200)
@@ -218,7 +218,7 @@ func TestB082_beta_and_version_headers(t *testing.T) {
 	}
 }
 
-func TestB085_no_credential_follows_a_redirect(t *testing.T) {
+func Test_B085_no_credential_follows_a_redirect(t *testing.T) {
 	sink := upstream.New(t)
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		for name, c := range allOf {
@@ -242,7 +242,7 @@ func TestB085_no_credential_follows_a_redirect(t *testing.T) {
 }
 
 // B086: the named families never pass, other unknown headers do.
-func TestB086_headers_of_the_way_here_stay_here(t *testing.T) {
+func Test_B086_headers_of_the_way_here_stay_here(t *testing.T) {
 	w := start(t)
 	w.good("a")
 	c := chat.with("X-Vendor-Flag", "on").with("User-Agent", "client/1")

@@ -38,7 +38,7 @@ func (w *world) wantNowhere(word string, answers ...answer) {
 
 func secretive(p *plan) { p.names, p.keys = []string{"a"}, map[string]string{"a": canary} }
 
-func TestB136_the_upstream_key_appears_nowhere(t *testing.T) {
+func Test_B136_the_upstream_key_appears_nowhere(t *testing.T) {
 	dead := closedPort(t)
 	faults := map[string]func(p *plan){
 		"refused": func(p *plan) { p.base = map[string]string{"a": "http://" + dead} },
@@ -76,7 +76,7 @@ func TestB136_the_upstream_key_appears_nowhere(t *testing.T) {
 	})
 }
 
-func TestB139_error_texts_do_not_tell_of_the_account(t *testing.T) {
+func Test_B139_error_texts_do_not_tell_of_the_account(t *testing.T) {
 	said := `Incorrect API key: ` + canary + `. org org-1234567890abcdef a@example.test`
 	rows := map[string]struct {
 		call   call
@@ -124,7 +124,7 @@ func TestB139_error_texts_do_not_tell_of_the_account(t *testing.T) {
 	})
 }
 
-func TestB140_no_canary_reaches_a_log(t *testing.T) {
+func Test_B140_no_canary_reaches_a_log(t *testing.T) {
 	w := start(t, secretive, withClient, func(p *plan) { p.headers = http.Header{"X-Team-Secret": {"CANARY-own"}} })
 	w.up.Script(canary, upstream.Good)
 	n := 0

@@ -67,7 +67,7 @@ func errorFrames(name string, fs []frame) (bad, done int) {
 	return bad, done
 }
 
-func TestB013_terminal_error_after_half_an_event(t *testing.T) {
+func Test_B013_terminal_error_after_half_an_event(t *testing.T) {
 	half := map[string]string{
 		"chat+s": `data: {"choices":[{"ind`, "msg+s": "event: content_block_delta\ndata: {\"type\":\"content_bl",
 		"resp+s": "event: response.output_text.delta\ndata: {\"type\":\"resp", "gem+s": `data: {"candidates":[{"cont`,
@@ -110,7 +110,7 @@ func recode(evs []string, ending string) []string {
 	return out
 }
 
-func TestB014_stream_cut_after_bytes_reached_the_client(t *testing.T) {
+func Test_B014_stream_cut_after_bytes_reached_the_client(t *testing.T) {
 	cuts := map[string]upstream.Step{"reset": upstream.Reset, "no_zero_chunk": upstream.Cut, "stalled": upstream.Hang}
 	for name, c := range allOfS {
 		for how, cut := range cuts {
@@ -148,7 +148,7 @@ func TestB014_stream_cut_after_bytes_reached_the_client(t *testing.T) {
 	})
 }
 
-func TestB016_complete_streams_are_not_truncated(t *testing.T) {
+func Test_B016_complete_streams_are_not_truncated(t *testing.T) {
 	chunk := func(delta, finish string) string {
 		return upstream.Event(`{"id":"c1","choices":[{"index":0,"delta":` + delta + `,"finish_reason":` + finish + `}]}`)
 	}
@@ -183,7 +183,7 @@ func TestB016_complete_streams_are_not_truncated(t *testing.T) {
 	}
 }
 
-func TestB017_lines_of_megabytes(t *testing.T) {
+func Test_B017_lines_of_megabytes(t *testing.T) {
 	for _, size := range []int{64<<10 - 1, 64 << 10, 64<<10 + 1, 1<<20 + 1, 8 << 20} {
 		for name, c := range allOfS {
 			if size > 1<<21 && name == "resp+s" {
@@ -214,7 +214,7 @@ func TestB017_lines_of_megabytes(t *testing.T) {
 	}
 }
 
-func TestB019_any_line_ending_and_any_cut(t *testing.T) {
+func Test_B019_any_line_ending_and_any_cut(t *testing.T) {
 	for name, c := range allOfS {
 		plain := whole(streams[name])
 		forms := map[string][]string{
@@ -259,7 +259,7 @@ func TestB019_any_line_ending_and_any_cut(t *testing.T) {
 	})
 }
 
-func TestB020_comments_are_life_but_no_token(t *testing.T) {
+func Test_B020_comments_are_life_but_no_token(t *testing.T) {
 	t.Run("they_pass_as_they_are", func(t *testing.T) {
 		w := start(t)
 		noise := []string{": warming\n\n", ":\n\n", "data:\n\n"}
@@ -299,7 +299,7 @@ func TestB020_comments_are_life_but_no_token(t *testing.T) {
 	})
 }
 
-func TestB023_a_client_that_leaves_takes_the_upstream_along(t *testing.T) {
+func Test_B023_a_client_that_leaves_takes_the_upstream_along(t *testing.T) {
 	const soon = time.Second
 	for name, c := range allOfS {
 		t.Run("mid_stream/"+name, func(t *testing.T) {
@@ -391,7 +391,7 @@ func (w *world) wantIdle() {
 	}
 }
 
-func TestB071_upstream_keeps_the_socket_open_after_the_end(t *testing.T) {
+func Test_B071_upstream_keeps_the_socket_open_after_the_end(t *testing.T) {
 	for name, c := range allOfS {
 		t.Run(name, func(t *testing.T) {
 			w := start(t)
@@ -415,7 +415,7 @@ func TestB071_upstream_keeps_the_socket_open_after_the_end(t *testing.T) {
 	}
 }
 
-func TestB073_every_event_at_once(t *testing.T) {
+func Test_B073_every_event_at_once(t *testing.T) {
 	for _, alias := range []bool{false, true} {
 		for name, c := range allOfS {
 			t.Run(fmt.Sprintf("%s/alias_%t", name, alias), func(t *testing.T) {
@@ -450,7 +450,7 @@ func TestB073_every_event_at_once(t *testing.T) {
 	}
 }
 
-func TestB074_limits_of_time(t *testing.T) {
+func Test_B074_limits_of_time(t *testing.T) {
 	t.Run("a_long_stream_that_talks_lives", func(t *testing.T) {
 		w := start(t, func(p *plan) { p.policy.MaxElapsed, p.policy.IdleTimeout = 400*time.Millisecond, 250*time.Millisecond })
 		steps := upstream.Chunks(deltas("chat+s"))
@@ -488,7 +488,7 @@ func TestB074_limits_of_time(t *testing.T) {
 	})
 }
 
-func TestB076_chunks_without_choices(t *testing.T) {
+func Test_B076_chunks_without_choices(t *testing.T) {
 	w := start(t)
 	evs := []string{
 		upstream.Event(`{"id":"c1","choices":[],"prompt_filter_results":[{"prompt_index":0}]}`),
@@ -512,7 +512,7 @@ func TestB076_chunks_without_choices(t *testing.T) {
 }
 
 // B077: trailers are dropped in both directions, declared or not.
-func TestB077_trailers(t *testing.T) {
+func Test_B077_trailers(t *testing.T) {
 	body := strings.Join(upstream.ChatEvents, "")
 	for name, tail := range map[string]string{
 		"declared": "0\r\nX-Usage: 5\r\n\r\n", "undeclared": "0\r\nX-Other: 1\r\nAuthorization: Bearer x\r\nContent-Length: 1\r\n\r\n", "malformed": "0\r\nthis is no trailer\r\n\r\n",

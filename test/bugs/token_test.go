@@ -28,7 +28,7 @@ func (r *renewable) Refresh(_ context.Context, rejected string) bool {
 }
 
 // B157: where the credential can be refreshed; how it is done is a provider's.
-func TestB157_a_401_is_tried_once_with_another_token(t *testing.T) {
+func Test_B157_a_401_is_tried_once_with_another_token(t *testing.T) {
 	refused := upstream.JSON(401, `{"error":{"message":"token expired"}}`)
 	t.Run("the_new_token_serves", func(t *testing.T) {
 		cred := &renewable{}

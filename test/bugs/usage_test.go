@@ -17,7 +17,7 @@ func usageOf(e events.Event) *events.Usage {
 	return f.Answer.Usage
 }
 
-func TestB022_an_aborted_stream_keeps_its_usage(t *testing.T) {
+func Test_B022_an_aborted_stream_keeps_its_usage(t *testing.T) {
 	w := start(t)
 	first := strings.Replace(upstream.MsgEvents[0], `"input_tokens":9`, `"input_tokens":1200`, 1)
 	steps := []upstream.Step{upstream.Raw(first), upstream.Raw(upstream.MsgEvents[1])}
@@ -45,7 +45,7 @@ func TestB022_an_aborted_stream_keeps_its_usage(t *testing.T) {
 }
 
 // B103: what is recorded is what the upstream said; absent is not zero.
-func TestB103_explicit_zero_null_and_absent_usage(t *testing.T) {
+func Test_B103_explicit_zero_null_and_absent_usage(t *testing.T) {
 	chunk := func(usage string) string {
 		return upstream.Event(`{"id":"c1","choices":[{"index":0,"delta":{"content":"x"},"finish_reason":null}]` + usage + `}`)
 	}
@@ -75,7 +75,7 @@ func TestB103_explicit_zero_null_and_absent_usage(t *testing.T) {
 	}
 }
 
-func TestB104_usage_in_the_terminal_event(t *testing.T) {
+func Test_B104_usage_in_the_terminal_event(t *testing.T) {
 	for name, event := range map[string]string{
 		"completed":  upstream.RespEvents[5],
 		"incomplete": strings.ReplaceAll(strings.Replace(upstream.RespEvents[5], `"status":"completed","model"`, `"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"model"`, 1), "response.completed", "response.incomplete"),
@@ -106,7 +106,7 @@ func TestB104_usage_in_the_terminal_event(t *testing.T) {
 }
 
 // B106: an idempotency key passes through; the ledger attributes per attempt.
-func TestB106_one_request_two_attempts(t *testing.T) {
+func Test_B106_one_request_two_attempts(t *testing.T) {
 	w := start(t)
 	w.up.Script("a", upstream.Steps(upstream.Bytes("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nX-Usage: 5\r\nContent-Length: 400\r\n\r\n"+upstream.ChatBody[:50]), upstream.Reset))
 	w.good("b")

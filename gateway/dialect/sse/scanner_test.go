@@ -91,13 +91,13 @@ func FuzzScanner(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) { agree(t, text) })
 }
 
-func TestB017_lines_longer_than_any_buffer_are_read_whole(t *testing.T) {
+func Test_B017_lines_longer_than_any_buffer_are_read_whole(t *testing.T) {
 	for _, size := range []int{HoldLine - 1, HoldLine, HoldLine + 1, 1<<20 + 1, 8 << 20} {
 		agree(t, []byte("event: big\ndata: "+strings.Repeat("x", size)+"\n\ndata: [DONE]\n\n"))
 	}
 }
 
-func TestB019_every_line_ending_gives_the_same_events(t *testing.T) {
+func Test_B019_every_line_ending_gives_the_same_events(t *testing.T) {
 	base := "event: a\ndata: {\"x\":1}\n\ndata: 1\ndata: 2\n\n"
 	want := fmt.Sprint(*whatwg([]byte(base)))
 	for name, text := range map[string]string{
@@ -113,7 +113,7 @@ func TestB019_every_line_ending_gives_the_same_events(t *testing.T) {
 	}
 }
 
-func TestB019_an_event_is_seen_as_soon_as_its_blank_line_came(t *testing.T) {
+func Test_B019_an_event_is_seen_as_soon_as_its_blank_line_came(t *testing.T) {
 	for _, end := range []string{"\n", "\r\n", "\r"} {
 		var s Scanner
 		var l log
@@ -124,7 +124,7 @@ func TestB019_an_event_is_seen_as_soon_as_its_blank_line_came(t *testing.T) {
 	}
 }
 
-func TestB019_an_event_cut_anywhere_is_put_together(t *testing.T) {
+func Test_B019_an_event_cut_anywhere_is_put_together(t *testing.T) {
 	// Two cuts in every pair of places: a line begun in one chunk ends in the
 	// next one, which begins another.
 	text := "event: a\ndata: 1\r\ndata: 22\n\ndata: 333\n\n"
@@ -146,7 +146,7 @@ func TestB019_an_event_cut_anywhere_is_put_together(t *testing.T) {
 	}
 }
 
-func TestB013_safe_never_ends_inside_a_line_nor_between_name_and_data(t *testing.T) {
+func Test_B013_safe_never_ends_inside_a_line_nor_between_name_and_data(t *testing.T) {
 	var s Scanner
 	var l log
 	for _, step := range []struct {
@@ -170,7 +170,7 @@ func TestB013_safe_never_ends_inside_a_line_nor_between_name_and_data(t *testing
 	}
 }
 
-func TestB017_a_line_longer_than_the_hold_is_released_as_it_comes(t *testing.T) {
+func Test_B017_a_line_longer_than_the_hold_is_released_as_it_comes(t *testing.T) {
 	var s Scanner
 	var l log
 	s.Feed([]byte("event: big\ndata: "), &l)

@@ -37,7 +37,7 @@ func wait(f provider.Finding) time.Duration {
 	return f.Hint.Until.Sub(at)
 }
 
-func TestB001_an_unreadable_403_is_nobodys_fault(t *testing.T) {
+func Test_B001_an_unreadable_403_is_nobodys_fault(t *testing.T) {
 	for _, p := range All() {
 		for name, a := range map[string]provider.Answer{
 			"empty": answer(403, ""), "an object": answer(403, "{}"), "html": answer(403, "<html>no</html>", "Content-Type", "text/html"),
@@ -51,7 +51,7 @@ func TestB001_an_unreadable_403_is_nobodys_fault(t *testing.T) {
 	}
 }
 
-func TestB041_nothing_is_for_ever_without_a_listed_signature(t *testing.T) {
+func Test_B041_nothing_is_for_ever_without_a_listed_signature(t *testing.T) {
 	for _, p := range All() {
 		for i := range p.Rules {
 			if r := &p.Rules[i]; r.Permanent && len(r.Codes)+len(r.Types)+len(r.Phrases) == 0 {
@@ -61,7 +61,7 @@ func TestB041_nothing_is_for_ever_without_a_listed_signature(t *testing.T) {
 	}
 }
 
-func TestB008_the_scope_is_that_of_the_bucket_named(t *testing.T) {
+func Test_B008_the_scope_is_that_of_the_bucket_named(t *testing.T) {
 	p := Find("chatgpt-codex")
 	body := `{"error":{"type":"usage_limit_reached","resets_in_seconds":60}}`
 	if f := p.Classify(answer(429, body, "X-Codex-Active-Limit", "codex_bengalfox")); f.Scope != (events.Scope{Kind: events.ScopeModel, Name: "m1"}) {
@@ -75,7 +75,7 @@ func TestB008_the_scope_is_that_of_the_bucket_named(t *testing.T) {
 	}
 }
 
-func TestB043_one_status_and_four_meanings(t *testing.T) {
+func Test_B043_one_status_and_four_meanings(t *testing.T) {
 	p := Find("openai-compatible")
 	rows := []struct {
 		name, body string
@@ -97,7 +97,7 @@ func TestB043_one_status_and_four_meanings(t *testing.T) {
 	}
 }
 
-func TestB044_html_of_an_edge_is_a_server_error(t *testing.T) {
+func Test_B044_html_of_an_edge_is_a_server_error(t *testing.T) {
 	for _, p := range All() {
 		f := p.Classify(answer(520, "<html>rate limit quota exceeded billing</html>", "Content-Type", "text/html"))
 		if f.Class != events.ClassServerError || f.Scope.Kind != events.ScopeEndpoint || !f.Another() {
@@ -108,7 +108,7 @@ func TestB044_html_of_an_edge_is_a_server_error(t *testing.T) {
 
 // TestB047: what an answer means does not depend on whether it came as a status
 // or inside a stream, wherever its body says it.
-func TestB047_stream_and_plain_mean_the_same(t *testing.T) {
+func Test_B047_stream_and_plain_mean_the_same(t *testing.T) {
 	for _, s := range signals(t) {
 		if s.Phase != "response" || s.Expect.Class == "success" || s.Status == 200 {
 			continue
@@ -140,7 +140,7 @@ func statusOnly(p *provider.Provider, id string) bool {
 	return true
 }
 
-func TestB049_a_limit_of_a_model_in_a_stream(t *testing.T) {
+func Test_B049_a_limit_of_a_model_in_a_stream(t *testing.T) {
 	for _, id := range []string{"openai", "openai-compatible", "anthropic", "anthropic-oauth"} {
 		p := Find(id)
 		body := `{"error":{"message":"rate limit for this model. Resets in: 0h0m4s"}}`
@@ -156,7 +156,7 @@ func TestB049_a_limit_of_a_model_in_a_stream(t *testing.T) {
 	}
 }
 
-func TestB007_one_reset_in_four_spellings_and_three_places(t *testing.T) {
+func Test_B007_one_reset_in_four_spellings_and_three_places(t *testing.T) {
 	reset := at.Add(3 * time.Second).Std()
 	spellings := map[string]string{
 		"seconds": strconv.FormatInt(reset.Unix(), 10), "milliseconds": strconv.FormatInt(reset.UnixMilli(), 10),
@@ -181,7 +181,7 @@ func TestB007_one_reset_in_four_spellings_and_three_places(t *testing.T) {
 	}
 }
 
-func TestB055_B056_relative_and_dated_reset_headers(t *testing.T) {
+func Test_B055_B056_relative_and_dated_reset_headers(t *testing.T) {
 	rows := []struct {
 		name, header, value string
 		want                time.Duration
@@ -206,7 +206,7 @@ func TestB055_B056_relative_and_dated_reset_headers(t *testing.T) {
 	}
 }
 
-func TestB058_where_google_states_the_wait(t *testing.T) {
+func Test_B058_where_google_states_the_wait(t *testing.T) {
 	body := func(details, message string) string {
 		return `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"` + message + `","details":[` + details + `]}}`
 	}
@@ -254,7 +254,7 @@ func TestR19_a_past_reset_is_no_reset_of_a_window(t *testing.T) {
 	}
 }
 
-func TestB107_the_latest_of_the_rejected_windows(t *testing.T) {
+func Test_B107_the_latest_of_the_rejected_windows(t *testing.T) {
 	f := Find("anthropic").Classify(answer(429, `{"type":"error","error":{"type":"rate_limit_error","message":"x"}}`,
 		"Anthropic-Ratelimit-Unified-5h-Status", "rejected", "Anthropic-Ratelimit-Unified-5h-Reset", "1795996801",
 		"Anthropic-Ratelimit-Unified-7d-Status", "rejected", "Anthropic-Ratelimit-Unified-7d-Reset", "1795996806"))
@@ -265,7 +265,7 @@ func TestB107_the_latest_of_the_rejected_windows(t *testing.T) {
 
 // TestB110: the local reset hours of that case need budgets; the turn of
 // Google's day is here.
-func TestB110_midnight_pacific_around_daylight_saving(t *testing.T) {
+func Test_B110_midnight_pacific_around_daylight_saving(t *testing.T) {
 	for _, day := range []time.Time{
 		time.Date(2026, 3, 7, 9, 0, 0, 0, time.UTC), time.Date(2026, 3, 8, 9, 30, 0, 0, time.UTC), time.Date(2026, 3, 9, 6, 59, 59, 0, time.UTC),
 		time.Date(2026, 10, 31, 9, 0, 0, 0, time.UTC), time.Date(2026, 11, 1, 7, 0, 0, 0, time.UTC), time.Date(2026, 11, 2, 8, 0, 0, 0, time.UTC),

@@ -96,7 +96,7 @@ func claude(message string) string {
 	return `{"type":"error","error":{"type":"rate_limit_error","message":"` + message + `"}}`
 }
 
-func TestSeeds(t *testing.T) {
+func Test_A14_G1_G2_G3_G31_G33_G34_G5_G6_G7_G9_O29_O30_O31_O33_O34_O35_O37_O38_O41_O42_O43_O45_O46_Seeds(t *testing.T) {
 	for _, s := range seeds() {
 		t.Run(s.name, func(t *testing.T) {
 			f := Find(s.provider).Classify(answer(s.status, s.body, s.headers...))
@@ -116,7 +116,7 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-func TestG30_both_pairs_of_a_free_allowance(t *testing.T) {
+func Test_G30_both_pairs_of_a_free_allowance(t *testing.T) {
 	for text, want := range map[string][2]string{
 		"free usage (actual/limit): 1065387/1000000": {"1065387", "1000000"},
 		"tokens 537365/500000 used":                  {"537365", "500000"},
@@ -134,7 +134,7 @@ func TestG30_both_pairs_of_a_free_allowance(t *testing.T) {
 }
 
 // TestG11: a 500 fails over by its class; whether the header stops it is R9's.
-func TestG11_a_server_error_lets_another_account_try(t *testing.T) {
+func Test_G11_a_server_error_lets_another_account_try(t *testing.T) {
 	for _, p := range All() {
 		if f := p.Classify(answer(500, `{"error":{"message":"boom"}}`)); f.Class != events.ClassServerError || !f.Another() {
 			t.Errorf("%s: %+v", p.ID, f)
@@ -142,7 +142,7 @@ func TestG11_a_server_error_lets_another_account_try(t *testing.T) {
 	}
 }
 
-func TestG37_G39_what_billing_says(t *testing.T) {
+func Test_G37_G39_what_billing_says(t *testing.T) {
 	q := Find("grok-build").Quota
 	r, err := q.Read([]byte(`{"config":{"monthlyLimit":{"val":200},"used":{"val":50},"billingPeriodEnd":"2026-12-01T00:00:00Z"},"subscriptionTier":"SUPER"}`), at)
 	if err != nil || r.Billing.Plan != events.PlanPaid || r.Windows[0].UsedPercent.V.String() != "25" {
@@ -162,7 +162,7 @@ func TestG37_G39_what_billing_says(t *testing.T) {
 	}
 }
 
-func TestO13_an_allowance_of_tools_gates_no_model(t *testing.T) {
+func Test_O13_an_allowance_of_tools_gates_no_model(t *testing.T) {
 	r, err := Find("zai").Quota.Read([]byte(`{"success":true,"data":{"limits":[
 		{"type":"TOKENS_LIMIT","unit":3,"number":5,"percentage":7,"nextResetTime":1796002200000},
 		{"type":"TIME_LIMIT","unit":5,"number":1,"percentage":100,"nextResetTime":4070908800000}]}}`), at)
@@ -171,7 +171,7 @@ func TestO13_an_allowance_of_tools_gates_no_model(t *testing.T) {
 	}
 }
 
-func TestB33_a_window_is_named_by_its_length_not_by_its_slot(t *testing.T) {
+func Test_B33_a_window_is_named_by_its_length_not_by_its_slot(t *testing.T) {
 	r, err := Find("chatgpt-codex").Quota.Read([]byte(`{"rate_limit":{"limit_reached":true,
 		"primary_window":{"used_percent":3,"limit_window_seconds":604800,"reset_at":1796600081},
 		"secondary_window":{"used_percent":100,"limit_window_seconds":18000,"reset_at":1796002200}}}`), at)
@@ -180,7 +180,7 @@ func TestB33_a_window_is_named_by_its_length_not_by_its_slot(t *testing.T) {
 	}
 }
 
-func TestA31_A33_slots_of_a_frame(t *testing.T) {
+func Test_A31_A33_slots_of_a_frame(t *testing.T) {
 	q := Find("chatgpt-codex").Quota
 	if r, err := q.Read([]byte(`{"rate_limit":{"primary_window":{"used_percent":"NaN"},"secondary_window":{"used_percent":1}}}`), at); err == nil {
 		t.Errorf("A31: one malformed slot, and yet %+v", r)

@@ -35,15 +35,34 @@ type signal struct {
 
 func signals(t *testing.T) []signal {
 	t.Helper()
-	raw, err := os.ReadFile("testdata/provider-signals.json")
+	rows, err := readSignals()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var rows []signal
-	if err := json.Unmarshal(raw, &rows); err != nil {
-		t.Fatal(err)
-	}
 	return rows
+}
+
+func readSignals() ([]signal, error) {
+	raw, err := os.ReadFile("testdata/provider-signals.json")
+	if err != nil {
+		return nil, err
+	}
+	var rows []signal
+	return rows, json.Unmarshal(raw, &rows)
+}
+
+// rowIDs are the ids of all rows; none when the file cannot be read, which
+// TestSignals tells.
+func rowIDs() []string {
+	rows, err := readSignals()
+	if err != nil {
+		return nil
+	}
+	ids := make([]string, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].ID
+	}
+	return ids
 }
 
 // bytesOf is the body on the wire: JSON as it stands, a string as its text.

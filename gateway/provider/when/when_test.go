@@ -31,7 +31,7 @@ func wait(r Reset) time.Duration {
 	return r.At.Sub(at)
 }
 
-func TestRetryAfter(t *testing.T) {
+func Test_B052_B053_O39_RetryAfter(t *testing.T) {
 	rows := []struct {
 		name, value string
 		want        time.Duration
@@ -80,14 +80,14 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-func TestB052_of_several_headers_the_latest_counts(t *testing.T) {
+func Test_B052_of_several_headers_the_latest_counts(t *testing.T) {
 	h := http.Header{"Retry-After": {"2", "7", "soon", "3"}}
 	if got, v := (Clock{At: at}).Header(h, "Retry-After", Seconds); wait(got) != 7*time.Second || v != "7" {
 		t.Errorf("got %s from %q, want 7s", wait(got), v)
 	}
 }
 
-func TestUndeclaredNumbersGoByMagnitude(t *testing.T) {
+func Test_B007_B055_B056_B109_UndeclaredNumbersGoByMagnitude(t *testing.T) {
 	reset := at + 3_000_000
 	s := int64(reset) / 1_000_000
 	rows := map[string]string{
@@ -116,7 +116,7 @@ func TestUndeclaredNumbersGoByMagnitude(t *testing.T) {
 	}
 }
 
-func TestValues(t *testing.T) {
+func Test_B007_B055_B056_B058_O31_Values(t *testing.T) {
 	rows := []struct {
 		name, value string
 		unit        Unit
@@ -163,7 +163,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-func TestProse(t *testing.T) {
+func Test_B049_B058_O42_O43_O46_Prose(t *testing.T) {
 	china := time.FixedZone("", 8*3600)
 	rows := []struct {
 		name, text string
@@ -196,7 +196,7 @@ func TestProse(t *testing.T) {
 	}
 }
 
-func TestB112_an_HTTP_date_counts_from_the_answers_own_Date(t *testing.T) {
+func Test_B112_an_HTTP_date_counts_from_the_answers_own_Date(t *testing.T) {
 	for name, skew := range map[string]time.Duration{"ten minutes ahead": 10 * time.Minute, "ten minutes behind": -10 * time.Minute, "two hours ahead": 2 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			upstream := at.Add(skew).Std()
@@ -213,7 +213,7 @@ func TestB112_an_HTTP_date_counts_from_the_answers_own_Date(t *testing.T) {
 
 // TestOneInstantHasOneReading is the property behind B007: seconds,
 // milliseconds, microseconds and RFC 3339 of one instant read alike.
-func TestB007_one_instant_has_one_reading(t *testing.T) {
+func Test_B007_one_instant_has_one_reading(t *testing.T) {
 	for _, d := range []time.Duration{time.Second, time.Hour, 30 * 24 * time.Hour, 399 * 24 * time.Hour} {
 		s := int64(at.Add(d)) / 1_000_000
 		for name, v := range map[string]string{

@@ -20,6 +20,8 @@ type writer struct {
 	last uuid.UUID // the greatest id that is stored: a greater one is new
 
 	accounts, models, writers numbers
+	lastWriter                uuid.UUID // of the newest event, and its number
+	lastNumber                int64
 	block                     block
 
 	begin, commitStmt, rollback, insert, byID *zs.Stmt
@@ -212,11 +214,9 @@ func (w *writer) put(r *events.Record, h *ledger.Head) error {
 	if err != nil {
 		return err
 	}
-	writer := int64(0)
-	if r.Writer != uuid.Nil {
-		if writer, err = w.writers.number(w.conn, string(r.Writer[:]), true); err != nil {
-			return err
-		}
+	writer, err := w.writerNumber(r.Writer)
+	if err != nil {
+		return err
 	}
 	s := w.insert
 	s.BindInt64(1, int64(h.Position))
@@ -242,6 +242,22 @@ func (w *writer) put(r *events.Record, h *ledger.Head) error {
 		return err
 	}
 	return w.block.add(w.conn, h.Position, account)
+}
+
+// writerNumber is the number of an event's writer: as a rule that of the event
+// before.
+func (w *writer) writerNumber(id uuid.UUID) (int64, error) {
+	switch id {
+	case uuid.Nil:
+		return 0, nil
+	case w.lastWriter:
+		return w.lastNumber, nil
+	}
+	n, err := w.writers.number(w.conn, string(id[:]), true)
+	if err == nil {
+		w.lastWriter, w.lastNumber = id, n
+	}
+	return n, err
 }
 
 // run steps a statement that returns no rows.

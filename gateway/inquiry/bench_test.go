@@ -1,6 +1,9 @@
 package inquiry_test
 
 import (
+	"encoding/json"
+	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -27,16 +30,39 @@ func traffic(tb testing.TB, n int) *ledger.Log {
 	return g.Log
 }
 
-func TestVerifyDerivesRandomTrafficAgain(t *testing.T) {
-	log := traffic(t, 3000)
+// proof is the JSON line of a long form.
+type proof struct {
+	Prove     string  `json:"prove"`
+	Requests  int     `json:"requests"`
+	Positions uint64  `json:"positions"`
+	Decisions int64   `json:"decisions"`
+	Rederived int64   `json:"rederived"`
+	Seconds   float64 `json:"seconds"`
+	Seed      uint64  `json:"seed"`
+	OK        bool    `json:"ok"`
+}
+
+// TestProveVerifyDerivesEveryDecisionOfRandomTraffic: 40,000 requests over 20
+// accounts with random faults; the short form is a part of every test run.
+func TestProveVerifyDerivesEveryDecisionOfRandomTraffic(t *testing.T) {
+	n := 3000
+	if os.Getenv("WAYBILL_PROVE") != "" {
+		n = 40_000
+	}
+	log := traffic(t, n)
+	began := time.Now()
 	v, err := inquiry.Verify(t.Context(), log, inquiry.VerifyOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !v.OK || v.Rederived < 3000 {
+	line, err := json.Marshal(proof{"verify", n, v.Positions, v.Decisions, v.Rederived, time.Since(began).Seconds(), 1, v.OK})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Println(string(line))
+	if !v.OK || v.Rederived != v.Decisions || v.Decisions < int64(n) {
 		t.Fatalf("%s", v.Sentence())
 	}
-	t.Log(v.Sentence())
 }
 
 // BenchmarkVerify is the whole of `waybill verify`: scan, hash, decode, fold,

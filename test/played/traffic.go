@@ -50,7 +50,7 @@ func (g *Gateway) Traffic(seed uint64, n, width int) (decisions int) {
 		}
 	}
 	for range n {
-		g.Clock.Pass(time.Duration(rnd.IntN(100)) * time.Millisecond)
+		g.Clock.Pass(time.Duration(rnd.IntN(200)) * time.Millisecond)
 		start(engine.Ask{Request: g.NewID(), Attempt: 1, Client: "app", Dialect: events.DialectOpenAI, Model: "m1",
 			Session: events.SessionDigest("app", fmt.Sprint(rnd.IntN(2000)))})
 		if rnd.IntN(200) == 0 {
@@ -76,18 +76,18 @@ func (g *Gateway) outcome(rnd *rand.Rand, f *inFlight) (next engine.Ask, again b
 		Usage: &events.Usage{Input: events.Int(1200), CachedInput: events.Int(900), Output: events.Int(300)}}
 	fail := events.Failure{Answer: events.Answer{DispatchedAt: answer.DispatchedAt, AnsweredAt: answer.AnsweredAt}, Rule: "status:test",
 		Scope: events.Scope{Kind: events.ScopeAccount}, Followed: events.FollowedFailover}
-	switch rnd.IntN(400) {
-	case 0:
+	switch k := rnd.IntN(4000); {
+	case k < 2:
 		fail.Class, fail.Answer.Status = events.ClassWindowExhausted, 429
-		fail.Hint = &events.Hint{Until: g.Now().Add(20 * time.Minute), Source: "header:retry-after", Value: "1200"}
-	case 1:
+		fail.Hint = &events.Hint{Until: g.Now().Add(10 * time.Minute), Source: "header:retry-after", Value: "600"}
+	case k < 4:
 		fail.Class, fail.Answer.Status = events.ClassCreditsExhausted, 402
-		fail.Hint = &events.Hint{Until: g.Now().Add(time.Hour), Source: "header:retry-after", Value: "3600"}
-	case 2, 3, 4, 5:
+		fail.Hint = &events.Hint{Until: g.Now().Add(15 * time.Minute), Source: "header:retry-after", Value: "900"}
+	case k < 60:
 		fail.Class, fail.Answer.Status, fail.Scope = events.ClassRateLimited, 429, events.Scope{Kind: events.ScopeModel, Name: "m1"}
-	case 6, 7, 8, 9:
+	case k < 140:
 		fail.Class, fail.Answer.Status = events.ClassServerError, 500
-	case 10:
+	case k < 160:
 		fail.Class, fail.Followed = events.ClassClientAborted, events.FollowedNothing
 	default:
 		f.attempt.Passed(g.Now())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -46,8 +47,11 @@ type proof struct {
 // accounts with random faults; the short form is a part of every test run.
 func TestProveVerifyDerivesEveryDecisionOfRandomTraffic(t *testing.T) {
 	n := 3000
-	if os.Getenv("WAYBILL_PROVE") != "" {
+	if long := os.Getenv("WAYBILL_PROVE"); long != "" {
 		n = 40_000
+		if asked, err := strconv.Atoi(long); err == nil && asked > 1 {
+			n = asked
+		}
 	}
 	log := traffic(t, n)
 	began := time.Now()

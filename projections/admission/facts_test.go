@@ -81,6 +81,32 @@ func TestR7_ABurstTouchesNeitherQuotaNorOverride(t *testing.T) {
 	}
 }
 
+// Precedence: of what stands, the strongest is the reason shown.
+func TestPrecedence(t *testing.T) {
+	w := newWorld(t, "a")
+	w.policy.HealthThreshold = 1
+	for _, r := range []struct {
+		reason events.Reason
+		add    func()
+	}{
+		{events.ReasonWindowExhausted, func() { w.reading("a", epoch0, spent("7d", after(9*day))) }},
+		{events.ReasonCoolingDown, func() { w.fail(hit("a", "m", 0), of(events.ClassServerError)) }},
+		{events.ReasonRateLimited, func() { w.fail(hit("a", "m", time.Millisecond), of(events.ClassRateLimited)) }},
+		{events.ReasonWindowExhausted, func() { w.fail(hit("a", "m", 2*time.Millisecond), of(events.ClassWindowExhausted)) }},
+		{events.ReasonPaymentRequired, func() { w.fail(hit("a", "m", 3*time.Millisecond), of(events.ClassCreditsExhausted)) }},
+		{events.ReasonAuthFailed, func() { w.fail(hit("a", "m", 4*time.Millisecond), of(events.ClassAuthFailed)) }},
+		{events.ReasonDrained, func() {
+			w.add(events.Header{Account: "a", ObservedAt: after(5 * time.Millisecond)}, &events.OperatorDrained{})
+		}},
+	} {
+		r.add()
+		d := w.admit("a", "m", after(time.Second))
+		if d.Reason != r.reason || d.Admitted || d.Trial {
+			t.Fatalf("%s, want %s", show(d), r.reason)
+		}
+	}
+}
+
 func TestR13_TwentyParallel429AreOneStep(t *testing.T) {
 	w := newWorld(t, "a")
 	for i := range 20 {

@@ -39,12 +39,13 @@ func seeds(t testing.TB, n int) []uint64 {
 // arrivals, at steps from milliseconds to an hour.
 type chronicler struct {
 	*rand.Rand
-	w       *world
-	now     events.Time
-	request uint64
-	writers []uuid.UUID
-	live    []call // trials under way
-	static  bool   // only outcomes and readings, no position knowledge: for permutations
+	w        *world
+	now      events.Time
+	request  uint64
+	writers  []uuid.UUID
+	live     []call // trials under way
+	static   bool   // only outcomes and readings, no position knowledge: for permutations
+	punctual bool   // nothing arrives late
 }
 
 var (
@@ -100,7 +101,7 @@ func (c *chronicler) span() time.Duration {
 
 // when is an instant at or a little before now: events arrive late.
 func (c *chronicler) when() events.Time {
-	if c.IntN(3) == 0 {
+	if c.IntN(3) == 0 && !c.punctual {
 		return c.now.Add(-c.span())
 	}
 	return c.now
@@ -155,7 +156,11 @@ func (c *chronicler) reading(at events.Time) events.Reading {
 func (c *chronicler) call() call {
 	c.request++
 	to := c.when()
-	return call{account: pick(c, theAccounts), model: pick(c, theModels), request: c.request, from: to.Add(-c.span()), to: to, writer: pick(c, c.writers)}
+	epoch := events.Epoch(0) // the current one
+	if c.IntN(6) == 0 {
+		epoch = events.Epoch(c.IntN(2) + 1) // a straggler of another credential
+	}
+	return call{account: pick(c, theAccounts), model: pick(c, theModels), request: c.request, from: to.Add(-c.span()), to: to, writer: pick(c, c.writers), epoch: epoch}
 }
 
 func (c *chronicler) step() {

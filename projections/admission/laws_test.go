@@ -29,6 +29,20 @@ func TestAdmitAgreesWithItsDumbTwin(t *testing.T) {
 	}
 }
 
+// What comes in time is judged exactly however long the history is: the bounds
+// cost only what arrives late.
+func TestAdmitAgreesWithItsDumbTwinOverLongHistories(t *testing.T) {
+	for _, seed := range seeds(t, histories(t, 400)/10) {
+		c := newChronicler(t, seed)
+		c.punctual = true
+		for i := range 400 {
+			if c.step(); i%40 == 39 {
+				c.compare(t, seed, pick(c, theAccounts), pick(c, append(theModels, "")), pick(c, c.instants()))
+			}
+		}
+	}
+}
+
 func (c *chronicler) compare(t *testing.T, seed uint64, account, model string, now events.Time) {
 	t.Helper()
 	twin := twin{log: c.w.log}

@@ -62,8 +62,9 @@ func percentLeft(used, limit events.Decimal) events.Decimal {
 	return p
 }
 
-// exhausted is R1: by the flag, which is authoritative both ways, else by the
-// reported remaining; and only with a reset that lies ahead.
+// exhausted is R1 for a window that speaks: by the flag, which is authoritative
+// both ways, else by the reported remaining; and only with a reset that lies
+// ahead.
 func exhausted(w *events.Window, at events.Time) bool {
 	if w.Reached == events.No || !ahead(w.ResetsAt, at) {
 		return false
@@ -72,7 +73,7 @@ func exhausted(w *events.Window, at events.Time) bool {
 		return true
 	}
 	left, ok := remaining(w)
-	return ok && w.Reported && left <= 0
+	return ok && left <= 0
 }
 
 func ahead(reset, at events.Time) bool { return reset > at && reset <= at.Add(farthest) }

@@ -285,6 +285,9 @@ func TestR18_Operators(t *testing.T) {
 		}
 		act(w, after(30*time.Second), &events.OperatorUndrained{}) // late: from before the drain
 		wantOut(t, w.admit("a", "m", after(2*time.Minute)), events.ReasonDrained, 0)
+		act(w, after(45*time.Second), &events.OperatorUndrained{})
+		act(w, after(10*time.Second), &events.OperatorDrained{}) // late: an older drain does not replace the newer
+		wantOut(t, w.admit("a", "m", after(2*time.Minute)), events.ReasonDrained, 0)
 		act(w, after(3*time.Minute), &events.OperatorUndrained{})
 		wantIn(t, w.admit("a", "m", after(3*time.Minute)))
 	})

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bufio"
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -313,6 +316,33 @@ func TestReplayShowsBothWorlds(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.sh(exitUsage, "replay", "--policy", file)
+}
+
+func TestEventsFollowsARunningGateway(t *testing.T) {
+	a := incident(t, true)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	out, in := io.Pipe()
+	code := make(chan int, 1)
+	go func() {
+		code <- run(ctx, []string{"events", "--follow", "--json", "--type", "attempt.succeeded", "--after", "30"}, a.env, strings.NewReader(""), in, io.Discard)
+		in.Close()
+	}()
+	lines := bufio.NewScanner(out)
+	for range 3 {
+		id := a.gw.Ask(played.Answer{})
+		if !lines.Scan() {
+			t.Fatalf("following ended: %v", lines.Err())
+		}
+		var e struct{ Request, Type string }
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil || e.Request != id.String() || e.Type != "attempt.succeeded" {
+			t.Fatalf("%s: want the success of %s (%v)", lines.Text(), id, err)
+		}
+	}
+	cancel()
+	if got := <-code; got != exitFine {
+		t.Fatalf("interrupted: exit %d", got)
+	}
 }
 
 // TestB130: what a request adds to the ledger is bounded, whatever its body was.

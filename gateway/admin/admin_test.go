@@ -1,12 +1,14 @@
 package admin_test
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/waybill/waybill/gateway/admin"
 	"github.com/waybill/waybill/ledger/ledgertest"
@@ -36,7 +38,9 @@ func open(t *testing.T, token string) *api {
 // call sends a request and returns the status, the body and the answer.
 func (a *api) call(method, path, body string, header ...string) (int, string, *http.Response) {
 	a.t.Helper()
-	req, err := http.NewRequestWithContext(a.t.Context(), method, a.url+path, strings.NewReader(body))
+	ctx, cancel := context.WithTimeout(a.t.Context(), 10*time.Second) // a stream that should have been refused
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, a.url+path, strings.NewReader(body))
 	if err != nil {
 		a.t.Fatal(err)
 	}

@@ -143,6 +143,31 @@ func TestVerifyNamesThePositionOfWhatIsWrong(t *testing.T) {
 	}
 }
 
+// longer says that its ledger goes on for one more event.
+type longer struct{ inquiry.Log }
+
+func (l longer) Head(ctx context.Context) (ledger.Head, error) {
+	h, err := l.Log.Head(ctx)
+	h.Position++
+	return h, err
+}
+
+func TestALedgerThatEndsBeforeItsHeadIsFaulty(t *testing.T) {
+	m, clock := ledgertest.NewMemory(), played.NewClock()
+	m.SetClock(clock.Now)
+	g := played.Open(t, m, clock, "a", "b", "c")
+	defer g.Close()
+	g.Incident()
+	head, err := g.Log.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := inquiry.Verify(t.Context(), longer{g.Log}, inquiry.VerifyOptions{})
+	if err != nil || v.OK || v.Fault.Kind != ledger.FaultHead || v.Fault.Position != head.Position+1 {
+		t.Fatalf("%+v %+v %v", v, v.Fault, err)
+	}
+}
+
 // TestALieThatIsChainedIsFoundByDerivingAgain: somebody who may write the
 // ledger, hashes included, still cannot make a decision that its view denies.
 func TestALieThatIsChainedIsFoundByDerivingAgain(t *testing.T) {

@@ -135,6 +135,25 @@ func TestWhatTheRecordDoesNotKnowIsUnknown(t *testing.T) {
 	}
 }
 
+// TestTimeSetAsideCountsFromTheVerdictsOwnInstants: nothing happens when an
+// override ends but that its time is over.
+func TestTimeSetAsideCountsFromTheVerdictsOwnInstants(t *testing.T) {
+	m, clock := ledgertest.NewMemory(), played.NewClock()
+	m.SetClock(clock.Now)
+	g := played.OpenWith(t, m, clock, events.Document{Policy: events.DefaultPolicy()}, "a")
+	defer g.Close()
+	g.Ask(played.Answer{}) // arms the override for half an hour from here
+	armed := g.Now()
+	g.Clock.Pass(10 * time.Minute)
+	g.Spent("a", armed.Add(91*time.Hour))
+	g.Clock.Pass(50 * time.Minute)
+	g.Settle()
+	r := replay(t, g.Log, func(p *events.Policy) { p.HealthyWindow = 15 * time.Minute })
+	if got := r.Accounts[0].ParkedS; got.Recorded != 30*60 || got.Proposed != 45*60 {
+		t.Fatalf("set aside: %+v", got)
+	}
+}
+
 func TestReplayOfASpanOfTime(t *testing.T) {
 	log := spell(t, events.DefaultPolicy())
 	from := played.Begin.Add(31*time.Minute + 120*time.Millisecond)

@@ -165,6 +165,21 @@ func TestALieInARefusalIsFound(t *testing.T) {
 	}
 }
 
+// TestOwnEventsBeyondTheStampWereNotSeen: what a writer recorded after it had
+// read its view, and before the decision was recorded, took no part.
+func TestOwnEventsBeyondTheStampWereNotSeen(t *testing.T) {
+	w := newWorld(9, 2)
+	p := w.writers[0]
+	id := w.uuid()
+	s := events.Stamp{DecidedAt: w.now, View: p.live.Position(), Pending: p.live.Own(), Dialect: events.DialectOpenAI, Asked: "m1"}
+	d := routing.Decide(p.view, id, 1, &s, func(uint32) int64 { return 0 })
+	chosen := p.view.Admission.Roster()[d.Account-1].ID
+	p.submit(events.Header{Account: chosen}, &events.OperatorDrained{OperatorAction: events.OperatorAction{Actor: "x", Reason: "y"}})
+	p.submit(events.Header{Request: id, Attempt: 1, Account: chosen, Model: "m1"}, d.Routed(&s))
+	p.commit(len(p.queue))
+	clean(t, audit(t, Options{}, w.ledger))
+}
+
 func TestRulesThatTheBinaryDoesNotCarryAreCountedByName(t *testing.T) {
 	ledger := newWorld(4, 5).play(300)
 	n := int64(0)

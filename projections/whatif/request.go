@@ -108,7 +108,7 @@ func (r *Replay) choose(q *request, claimed uint32, now events.Time) (events.Sta
 }
 
 // dispatch sends the request to an account, and takes the answer at once where
-// the record has it already.
+// the record has it already; settle says what it means that it has none.
 func (r *Replay) dispatch(q *request, s events.Stamp, d routing.Decision, now events.Time) {
 	r.out.proposedSkips(&d)
 	a := r.out.account(d.Account)
@@ -128,9 +128,6 @@ func (r *Replay) dispatch(q *request, s events.Stamp, d routing.Decision, now ev
 			r.resolve(q, &q.known[i])
 			return
 		}
-	}
-	if q.recordEnded {
-		r.unknown(q)
 	}
 }
 

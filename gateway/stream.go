@@ -34,9 +34,15 @@ type stream struct {
 
 // relayStream returns nil when the client has been answered.
 func (a *attempt) relayStream(src io.Reader) *failure {
-	s := &stream{attempt: a}
-	buf := buffers.Get().(*[]byte)
-	defer buffers.Put(buf)
+	buf, held := buffers.Get().(*[]byte), contents.Get().(*content)
+	s := &stream{attempt: a, rest: held.b}
+	defer func() {
+		buffers.Put(buf)
+		if cap(s.rest) > cap(held.b) {
+			held.b = s.rest
+		}
+		held.free()
+	}()
 	a.w.until(a.limit(a.Policy.FirstTokenTimeout, &errFirstTokenTimeout))
 	for {
 		n, err := src.Read(*buf)

@@ -53,10 +53,11 @@ const (
 // A scanner is reused without allocating; it is not safe for concurrent use.
 type Scanner struct {
 	shape   *Shape
-	members []Member
-	touched []int8 // members that the scan at hand has found
-	arena   []byte // kept values
-	key     []byte // text of the key at hand
+	members []Member         // of the fields that were found, the first found first
+	place   [MaxFields]uint8 // of each field in members, from 1; 0: not found
+	absent  Member           // what every other field is
+	arena   []byte           // kept values
+	key     []byte           // text of the key at hand
 
 	offset int64 // of the next byte fed
 	depth  int
@@ -86,13 +87,10 @@ type Scanner struct {
 
 // Reset begins a new scan for the members of shape.
 func (s *Scanner) Reset(shape *Shape) {
-	for _, i := range s.touched {
-		s.members[i] = Member{}
-	}
-	s.touched = s.touched[:0]
-	if n := len(shape.fields); len(s.members) < n {
-		s.members = make([]Member, n)
-		s.touched = make([]int8, 0, n)
+	// A body holds few of a shape's fields: only those get a member.
+	s.place, s.members = [MaxFields]uint8{}, s.members[:0]
+	if s.members == nil {
+		s.members = make([]Member, 0, 8)
 	}
 	s.shape = shape
 	s.arena, s.key = s.arena[:0], s.key[:0]
@@ -115,19 +113,24 @@ func (s *Scanner) Empty() bool { return s.state == stDone && s.empty }
 // Offset counts the bytes consumed: with a fault, where it stands.
 func (s *Scanner) Offset() int64 { return s.offset }
 
-// Member is what was found of field i.
-func (s *Scanner) Member(i int) *Member { return &s.members[i] }
+// Member is what was found of field i. Valid until more is fed.
+func (s *Scanner) Member(i int) *Member {
+	if at := s.place[i]; at > 0 {
+		return &s.members[at-1]
+	}
+	return &s.absent
+}
 
 // Full says that field i occurred with more than null, false, "", [] or {}.
-func (s *Scanner) Full(i int) bool { return s.members[i].Full }
+func (s *Scanner) Full(i int) bool { return s.Member(i).Full }
 
 // Has says that field i occurred with anything but null.
-func (s *Scanner) Has(i int) bool { return s.members[i].Kind > Null }
+func (s *Scanner) Has(i int) bool { return s.Member(i).Kind > Null }
 
 // Text is the kept text of field i's last occurrence, nil when it is absent,
 // longer than its Keep, or not complete. Valid until the next Reset.
 func (s *Scanner) Text(i int) []byte {
-	m := &s.members[i]
+	m := s.Member(i)
 	if m.To == 0 || m.over || s.shape.fields[i].Keep == 0 {
 		return nil
 	}
@@ -287,10 +290,11 @@ func (s *Scanner) value(c byte, i int) {
 
 // begin notes an occurrence of the field at hand.
 func (s *Scanner) begin(kind Kind, i int) {
-	m := &s.members[s.cur]
-	if m.Times == 0 {
-		s.touched = append(s.touched, s.cur)
+	if s.place[s.cur] == 0 {
+		s.members = append(s.members, Member{})
+		s.place[s.cur] = uint8(len(s.members))
 	}
+	m := s.Member(int(s.cur))
 	m.Kind, m.From, m.To, m.over = kind, s.offset+int64(i), 0, false
 	m.Times++
 	if kind == True || kind == Number {
@@ -308,7 +312,7 @@ func (s *Scanner) end(p []byte, i int) {
 	if s.cur < 0 {
 		return
 	}
-	m := &s.members[s.cur]
+	m := s.Member(int(s.cur))
 	m.To = s.offset + int64(i)
 	if m.Kind == String && m.To-m.From > 2 {
 		m.Full = true
@@ -324,7 +328,7 @@ func (s *Scanner) end(p []byte, i int) {
 
 // store keeps a piece of the text of the field being kept.
 func (s *Scanner) store(piece []byte) {
-	m := &s.members[s.keep]
+	m := s.Member(int(s.keep))
 	if len(s.arena)-int(m.text[0])+len(piece) > s.shape.fields[s.keep].Keep {
 		s.arena = s.arena[:m.text[0]]
 		m.over, s.keep = true, none
@@ -361,7 +365,7 @@ func (s *Scanner) close(p []byte, i int, full bool) {
 		return
 	}
 	if s.cur >= 0 && full {
-		s.members[s.cur].Full = true
+		s.Member(int(s.cur)).Full = true
 	}
 	s.end(p, i)
 }

@@ -105,6 +105,9 @@ func agree(t *testing.T, b []byte) {
 }
 
 func equal(a, b []Member) bool {
+	if len(a) != len(b) {
+		return false
+	}
 	for i := range a {
 		x, y := a[i], b[i]
 		x.text, y.text = [2]int32{}, [2]int32{}

@@ -99,7 +99,7 @@ func (s *Scanner) String(i int) string {
 // Int is the value of field i's last occurrence when that was a whole number
 // that fits, exponent and point forms of whole numbers included (1e3, 7.0).
 func (s *Scanner) Int(i int) (int64, bool) {
-	if s.members[i].Kind != Number {
+	if s.Member(i).Kind != Number {
 		return 0, false
 	}
 	t := s.Text(i)

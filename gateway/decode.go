@@ -78,7 +78,7 @@ func (x *exchange) tieUp() {
 		hint = v[0]
 	}
 	if hint != "" {
-		x.session = events.DigestOf("waybill session", x.client.ID, hint)
+		x.session = events.SessionDigest(x.client.ID, hint)
 	}
 	x.tie = x.madeBy(x.req.Tie)
 }

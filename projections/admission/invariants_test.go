@@ -81,6 +81,7 @@ func TestPendingEventsJudgeAsCommittedOnesWould(t *testing.T) {
 		from := 8 + c.IntN(len(c.w.log)-8)
 		v, all := New(), New()
 		for i := range c.w.log {
+			c.w.log[i].Writer = c.w.writer // what is pending is one's own
 			e := c.w.log[i]
 			if settled := e.Data.Kind() <= events.KindPolicyAdopted && e.Data.Kind() != events.KindGatewayStarted; i < from || settled {
 				v.Apply(&e)

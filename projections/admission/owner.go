@@ -18,8 +18,8 @@ const (
 	maxSuccesses = 16  // per scope
 	maxSetbacks  = 24  // failures per scope
 	maxCalms     = 16  // contrary answers per scope
-	maxPasses    = 4   // per scope
-	maxSlots     = 6   // per scope
+	maxPasses    = 4   // per scope and axis
+	maxSlots     = 4   // per scope and axis
 	maxShelves   = 3   // credentials of an account whose evidence is kept
 )
 
@@ -99,14 +99,18 @@ func (l *layer) change(a *account, k key) *place {
 	return p
 }
 
-// inherit gives a new family the successes of its models, so that it does not
+// inherit gives a new family what its models were answered, so that it does not
 // matter whether a family was heard of before or after they were served.
 func (l *layer) inherit(a *account, family *place) {
 	for _, p := range l.places {
-		if p.key.kind == events.ScopeModel && a.inFamily(family.key.name, p.key.name) {
-			for i := range p.successes {
-				family.succeed(p.successes[i])
-			}
+		if p.key.kind != events.ScopeModel || !a.inFamily(family.key.name, p.key.name) {
+			continue
+		}
+		for _, at := range p.calms {
+			family.calm(at)
+		}
+		for i := range p.successes {
+			family.succeed(p.successes[i])
 		}
 	}
 }

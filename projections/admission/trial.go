@@ -71,18 +71,27 @@ type holder struct {
 	attempt uint32
 }
 
-// take adds a slot. Those that are over stay for as long as there is room: an
-// answer may still come that has to know what their decisions knew.
+// take adds a slot. Those that are over stay for as long as their axis has room:
+// an answer may still come that has to know what their decisions knew.
 func (l *layer) take(p *place, s slot, now events.Time) {
-	if len(p.slots) >= maxSlots {
-		i := slices.IndexFunc(p.slots, func(o slot) bool { return o.ended != 0 || o.lease <= now })
-		if i < 0 {
+	over, n := -1, 0
+	for i := range p.slots {
+		o := &p.slots[i]
+		if o.axis != s.axis {
+			continue
+		}
+		if n++; over < 0 && (o.ended != 0 || o.lease <= now) {
+			over = i
+		}
+	}
+	if n >= maxSlots {
+		if over < 0 {
 			return
 		}
-		if p.slots[i].ended == 0 {
+		if p.slots[over].ended == 0 {
 			l.open--
 		}
-		p.slots = slices.Delete(p.slots, i, i+1)
+		p.slots = slices.Delete(p.slots, over, over+1)
 	}
 	p.slots = append(p.slots, s)
 	l.open++
@@ -211,8 +220,16 @@ func (p *place) pass(n pass) {
 		}
 	}
 	p.passes = slices.DeleteFunc(p.passes, func(o pass) bool { return o.axis == n.axis && n.success.beats(&o.success) })
-	if len(p.passes) >= maxPasses {
-		p.passes = slices.Delete(p.passes, 0, 1)
+	first, kept := -1, 0
+	for i := range p.passes {
+		if p.passes[i].axis == n.axis {
+			if kept++; first < 0 {
+				first = i
+			}
+		}
+	}
+	if kept >= maxPasses {
+		p.passes = slices.Delete(p.passes, first, first+1)
 	}
 	p.passes = append(p.passes, n)
 }

@@ -245,8 +245,10 @@ func (s *Server) signal(sig syscall.Signal) error {
 	if err := s.cmd.Process.Signal(sig); err != nil {
 		return err
 	}
-	_ = <-s.end // it was told to end: how it did says nothing
-	return s.log.Close()
+	if err, open := <-s.end; !open {
+		return err
+	}
+	return s.log.Close() // it was told to end: how it did says nothing
 }
 
 // Stop stops the server and removes its files. A server that was given stays.

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"bytes"
-	"io"
 	"net/http"
 
 	"github.com/waybill/waybill/events"
@@ -47,10 +46,6 @@ func (x *exchange) mark(a *attempt) {
 		x.w.Header()["Waybill-Account"] = []string{a.Account.ID}
 	}
 }
-
-// relayOpaque passes bytes that nobody can look into (audio, images): the
-// first one commits.
-func (a *attempt) relayOpaque(src io.Reader) *failure { return a.relayStream(src) }
 
 // bodyHead is what an event keeps of an error body.
 func (g *Gateway) bodyHead(a *attempt, body []byte) (string, events.Digest) {

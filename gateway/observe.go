@@ -135,27 +135,17 @@ func (a *attempt) malformed(why string, body []byte) *failure {
 
 func clone(b []byte) []byte { return append([]byte(nil), b...) }
 
-// mode is how an answer is relayed.
-type mode uint8
-
-const (
-	growing mode = iota // an event stream or a growing array
-	whole               // one JSON document or text
-	opaque              // bytes that nobody looks into
-)
-
-// modeOf tells by what was asked for and by what came.
-func (a *attempt) modeOf() mode {
+// grows says that an answer is relayed as it comes: an event stream, a growing
+// array, or bytes that nobody can look into (sound), whose first one commits.
+func (a *attempt) grows() bool {
 	media := mediaType(a.resp.Header)
 	switch {
 	case media == "text/event-stream":
-		return growing
-	case a.x.req.Form == dialect.Array && strings.HasSuffix(media, "json"):
-		return growing
-	case a.x.route.Answer == dialect.Binary && !strings.HasPrefix(media, "text/html") && !strings.HasSuffix(media, "json"):
-		return opaque
+		return true
+	case a.x.req.Form == dialect.Array:
+		return strings.HasSuffix(media, "json")
 	}
-	return whole
+	return a.x.route.Answer == dialect.Binary && !strings.HasPrefix(media, "text/html") && !strings.HasSuffix(media, "json")
 }
 
 // mediaType is the type of an answer without parameters, in lower case.

@@ -73,14 +73,10 @@ func (a *attempt) run() *failure {
 		return a.malformed("unreadable coding", nil)
 	}
 	a.look = a.x.route.Inspect(a.x.req.Form, a.resp.Header.Get("Content-Type"))
-	switch a.modeOf() {
-	case growing:
+	if a.grows() {
 		return a.relayStream(a.resp.Body)
-	case opaque:
-		return a.relayOpaque(a.resp.Body)
-	default:
-		return a.relayWhole(a.resp.Body, a.resp.ContentLength)
 	}
+	return a.relayWhole(a.resp.Body, a.resp.ContentLength)
 }
 
 // close gives up what the attempt holds of its upstream.

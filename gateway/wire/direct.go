@@ -178,12 +178,18 @@ func (d *direct) RoundTrip(ctx context.Context, req *http.Request) (*http.Respon
 			}
 		}
 		resp, sent, err := d.exchange(ctx, w, req)
-		if err == nil || fresh || sent || ctx.Err() != nil || req.GetBody == nil {
+		if err == nil || fresh || sent || ctx.Err() != nil {
 			return resp, err
 		}
 		// An idle connection had been closed before anything was sent on it.
-		if req.Body, err = req.GetBody(); err != nil {
+		switch {
+		case req.Body == nil:
+		case req.GetBody == nil:
 			return nil, err
+		default:
+			if req.Body, err = req.GetBody(); err != nil {
+				return nil, err
+			}
 		}
 	}
 }

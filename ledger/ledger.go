@@ -88,3 +88,13 @@ type Store interface {
 type Shared interface {
 	Watch(ctx context.Context, poke func()) error
 }
+
+// Writers is implemented by stores that other processes append to: it tells
+// which of them are alive, so that what a dead one left open can be closed.
+type Writers interface {
+	// Hold says that this process is the writer, until the store is closed.
+	Hold(ctx context.Context, writer uuid.UUID) error
+	// TakeOver runs fn if nobody holds the writer; nobody else takes it over
+	// meanwhile. dead says whether it did.
+	TakeOver(ctx context.Context, writer uuid.UUID, fn func(ctx context.Context) error) (dead bool, err error)
+}

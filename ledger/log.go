@@ -189,6 +189,13 @@ func (l *Log) poke() {
 	}
 }
 
+// Writers tells which other writers are alive; nil when this process is the
+// only one that the store lets append.
+func (l *Log) Writers() Writers {
+	w, _ := l.store.(Writers)
+	return w
+}
+
 // Head is the last committed event's place.
 func (l *Log) Head(ctx context.Context) (Head, error) { return l.store.Head(ctx) }
 

@@ -114,10 +114,18 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	if w := e.log.Writers(); w != nil {
+		if err := w.Hold(ctx, e.writer); err != nil {
+			return nil, fmt.Errorf("open engine: %w", err)
+		}
+	}
 	e.life, e.stop = context.WithCancel(context.WithoutCancel(ctx))
 	go e.follow(e.life)
 	if err := e.start(ctx, o, left); err != nil {
 		return nil, errors.Join(err, e.Close(ctx))
+	}
+	if w := e.log.Writers(); w != nil {
+		e.recovering.Go(func() { e.sweepDead(e.life, w) })
 	}
 	return e, nil
 }
@@ -165,7 +173,9 @@ func (e *Engine) foldAll(ctx context.Context) (claims, error) {
 func (e *Engine) start(ctx context.Context, o Options, left claims) error {
 	e.mu.Lock()
 	drafts := []events.Draft{{Data: &events.GatewayStarted{Version: o.Version, ConfigDigest: o.Config, Folded: e.live.Position()}}}
-	drafts = append(drafts, sweep(left, e.requests, e.nowFunc())...)
+	if e.log.Writers() == nil { // the lock of the store says that all others are dead
+		drafts = append(drafts, sweep(left, e.requests, e.nowFunc())...)
+	}
 	t, err := e.record(ledger.Awaited, drafts...)
 	e.mu.Unlock()
 	if err != nil {

@@ -1,11 +1,14 @@
 package engine
 
 import (
+	"context"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/ledger"
 	"github.com/waybill/waybill/projections/requests"
 )
 
@@ -39,11 +42,67 @@ func sweep(c claims, v *requests.View, now events.Time) []events.Draft {
 		}))
 	}
 	for _, w := range v.OpenWriters() {
-		for _, a := range v.OpenAttempts(w) {
-			drafts = append(drafts, about(&a.Header, events.FailureEvent(lost(&a, now))))
-		}
+		drafts = append(drafts, leftOpen(v, w, now)...)
 	}
 	return drafts
+}
+
+// leftOpen closes the attempts of one dead writer.
+func leftOpen(v *requests.View, writer uuid.UUID, now events.Time) (drafts []events.Draft) {
+	for _, a := range v.OpenAttempts(writer) {
+		drafts = append(drafts, about(&a.Header, events.FailureEvent(lost(&a, now))))
+	}
+	return drafts
+}
+
+// sweepEvery is how often the writers with open attempts are looked at.
+const sweepEvery = 10 * time.Second
+
+// sweepDead closes what other writers leave open when they die, until ctx
+// ends. A trial that one of them claimed ends with its lease.
+func (e *Engine) sweepDead(ctx context.Context, w ledger.Writers) {
+	for ; ctx.Err() == nil; rest(ctx, sweepEvery) {
+		for _, writer := range e.otherWriters() {
+			dead, err := w.TakeOver(ctx, writer, func(ctx context.Context) error { return e.closeWriter(ctx, writer) })
+			switch {
+			case err != nil && ctx.Err() == nil:
+				e.logger.Warn("a writer with open attempts cannot be looked at", "writer", writer, "error", err)
+			case dead && err == nil:
+				e.logger.Info("closed what another process left open", "writer", writer)
+			}
+		}
+	}
+}
+
+// otherWriters are those with attempts open.
+func (e *Engine) otherWriters() []uuid.UUID {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.DeleteFunc(e.requests.OpenWriters(), func(w uuid.UUID) bool { return w == e.writer })
+}
+
+// closeWriter catches up with all that the dead writer has committed, and
+// closes what is still open then.
+func (e *Engine) closeWriter(ctx context.Context, writer uuid.UUID) error {
+	h, err := e.log.Head(ctx)
+	if err != nil {
+		return err
+	}
+	if err := e.foldedTo(ctx, h.Position); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	drafts := leftOpen(e.requests, writer, e.nowFunc())
+	if len(drafts) == 0 {
+		e.mu.Unlock()
+		return nil
+	}
+	t, err := e.record(ledger.Awaited, drafts...)
+	e.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return e.settledTicket(ctx, t, "close what another process left open")
 }
 
 // lost is the outcome of an attempt whose process died.

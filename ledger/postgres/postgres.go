@@ -48,6 +48,7 @@ type Store struct {
 	app    *appender // nil after a failure, until the next commit
 	closed bool
 	hashes []events.Hash
+	holds  []func() // end the writers' locks
 }
 
 // Open connects, brings the schema up to date and looks at the privileges.
@@ -203,6 +204,9 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.closed = true
+	for _, end := range s.holds {
+		end()
+	}
 	if s.app != nil {
 		s.app.close()
 	}

@@ -32,10 +32,20 @@ func (s *service) serveAdmin(context.Context) error {
 func (s *service) ready(ctx context.Context) []admin.Check {
 	return []admin.Check{
 		check("serving", s.serving()),
-		check("ledger", s.engine.LedgerError()),
+		s.ledgerCheck(),
 		check("clock", s.engine.ClockError()),
 		check("views", s.caughtUp(ctx)),
 	}
+}
+
+// ledgerCheck also says, without refusing traffic for it, when nothing but
+// triggers keeps the application from changing what is stored.
+func (s *service) ledgerCheck() admin.Check {
+	c := check("ledger", s.engine.LedgerError())
+	if c.OK {
+		c.Note = s.ledgerNote
+	}
+	return c
 }
 
 func check(name string, err error) admin.Check {

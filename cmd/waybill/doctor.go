@@ -13,7 +13,6 @@ import (
 
 	"github.com/waybill/waybill/gateway/config"
 	"github.com/waybill/waybill/ledger"
-	"github.com/waybill/waybill/ledger/sqlite"
 )
 
 // doctorTime bounds each look at something outside of this process.
@@ -105,14 +104,10 @@ func doctorConfig(s *std, found *[]symptom) (*config.Config, error) {
 
 func doctorLedger(ctx context.Context, e config.Environment) symptom {
 	f := symptom{What: "ledger"}
-	path, err := ledgerPath(e.Ledger)
-	if err != nil {
-		f.Note = err.Error()
-		return f
-	}
-	r, err := sqlite.OpenReader(path)
+	where := redactURL(e.Ledger)
+	r, err := openReader(e.Ledger)
 	if errors.Is(err, ledger.ErrNotFound) {
-		return symptom{What: "ledger", OK: true, Note: path + " is not there yet; serve makes it"}
+		return symptom{What: "ledger", OK: true, Note: where + " is not there yet; serve makes it"}
 	}
 	if err != nil {
 		f.Note = err.Error()
@@ -124,7 +119,7 @@ func doctorLedger(ctx context.Context, e config.Environment) symptom {
 		f.Note = err.Error()
 		return f
 	}
-	return symptom{What: "ledger", OK: true, Note: fmt.Sprintf("%s holds %d events; `waybill verify` checks them", path, h.Position)}
+	return symptom{What: "ledger", OK: true, Note: fmt.Sprintf("%s holds %d events; `waybill verify` checks them", where, h.Position)}
 }
 
 func doctorGateway(ctx context.Context, e config.Environment) symptom {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/config"
 	"github.com/waybill/waybill/gateway/inquiry"
 	"github.com/waybill/waybill/ledger"
 	"github.com/waybill/waybill/ledger/archive"
@@ -139,7 +140,11 @@ func (c *importCommand) Run(ctx context.Context, s *std, args []string) error {
 	if err != nil {
 		return err
 	}
-	store, err := openStore(where)
+	e, _, err := config.ReadEnvironment(s.env)
+	if err != nil {
+		return usageError(err)
+	}
+	store, err := openStore(ctx, where, e, false)
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,9 @@ func (s *service) greet() {
 	}
 	fmt.Fprintf(&b, "  data plane   %s\n  admin API    %s\n  ledger       %s (durability %s)\n",
 		s.dataURL(), s.adminURL(), redactURL(s.config.Env.Ledger), s.config.Env.Durability)
+	if s.ledgerNote != "" {
+		fmt.Fprintf(&b, "               %s\n", s.ledgerNote)
+	}
 	if s.config.Path != "" && s.upstream == nil {
 		fmt.Fprintf(&b, "  config       %s (reloaded when it changes)\n", s.config.Path)
 	}

@@ -1,17 +1,44 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
+	"time"
 
+	"github.com/waybill/waybill/gateway/config"
 	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/ledger/postgres"
 	"github.com/waybill/waybill/ledger/sqlite"
 )
 
-// openStore opens the ledger that WAYBILL_LEDGER names, for writing.
-func openStore(name string) (ledger.Store, error) {
-	path, err := ledgerPath(name)
+// ledgerTime bounds the opening of a ledger that is on another machine.
+const ledgerTime = 30 * time.Second
+
+// shared says that a ledger is one that many replicas append to.
+func shared(where string) bool {
+	return strings.HasPrefix(where, "postgres://") || strings.HasPrefix(where, "postgresql://")
+}
+
+// openStore opens a ledger for writing, and makes it when it is not there.
+func openStore(ctx context.Context, where string, e config.Environment, requireRoles bool) (ledger.Store, error) {
+	if shared(where) {
+		ctx, cancel := context.WithTimeout(ctx, ledgerTime)
+		defer cancel()
+		s, err := postgres.Open(ctx, postgres.Options{
+			URL: where, Owner: e.LedgerOwner.Reveal(), RequireRoles: requireRoles, Silent: e.Bus != config.BusPostgres,
+		})
+		if errors.Is(err, postgres.ErrRoles) {
+			return nil, usageError(fmt.Errorf("%w; give WAYBILL_LEDGER a role of its own and name the owner in WAYBILL_LEDGER_OWNER", err))
+		}
+		if err != nil {
+			return nil, ledgerError(err)
+		}
+		return s, nil
+	}
+	path, err := ledgerPath(where)
 	if err != nil {
 		return nil, usageError(err)
 	}
@@ -25,10 +52,49 @@ func openStore(name string) (ledger.Store, error) {
 	return s, nil
 }
 
+// openReader opens a ledger for reading and never makes one.
+func openReader(where string) (ledger.Store, error) {
+	if shared(where) {
+		ctx, cancel := context.WithTimeout(context.Background(), ledgerTime)
+		defer cancel()
+		s, err := postgres.Open(ctx, postgres.Options{URL: where, ReadOnly: true})
+		if err != nil {
+			return nil, ledgerError(err)
+		}
+		return s, nil
+	}
+	path, err := ledgerPath(where)
+	if err != nil {
+		return nil, usageError(err)
+	}
+	s, err := sqlite.OpenReader(path)
+	if err != nil {
+		return nil, ledgerError(err)
+	}
+	return s, nil
+}
+
+// ledgerPath is the file of an embedded ledger: sqlite:PATH, sqlite://PATH, or
+// a bare path.
+func ledgerPath(where string) (string, error) {
+	scheme, rest, found := strings.Cut(where, ":")
+	switch {
+	case found && scheme == "sqlite":
+		where = strings.TrimPrefix(rest, "//")
+	case found && strings.HasPrefix(rest, "//"):
+		return "", fmt.Errorf("ledger %s is not known: write sqlite:PATH or postgres://...", redactURL(where))
+	}
+	if where == "" {
+		return "", errors.New("the ledger has no name: write sqlite:PATH or postgres://...")
+	}
+	return where, nil
+}
+
 // redactURL hides the password of a URL.
 func redactURL(name string) string {
-	if u, err := url.Parse(name); err == nil {
-		return u.Redacted()
+	u, err := url.Parse(name)
+	if err != nil {
+		return "(unreadable)"
 	}
-	return "(unreadable)"
+	return u.Redacted()
 }

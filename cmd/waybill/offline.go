@@ -10,13 +10,12 @@ import (
 	"github.com/waybill/waybill/gateway/config"
 	"github.com/waybill/waybill/gateway/engine"
 	"github.com/waybill/waybill/ledger"
-	"github.com/waybill/waybill/ledger/sqlite"
 )
 
 // offline makes a call of the admin API in this process, on a ledger that no
 // gateway holds. It is the same handler that a gateway runs.
 func offline(ctx context.Context, e config.Environment, path string, o operation) (out recorded, err error) {
-	log, err := openExisting(e.Ledger)
+	log, err := openExisting(ctx, e)
 	if err != nil {
 		return out, err
 	}
@@ -36,19 +35,15 @@ func offline(ctx context.Context, e config.Environment, path string, o operation
 }
 
 // openExisting opens a ledger for writing that is there already.
-func openExisting(name string) (*ledger.Log, error) {
-	path, err := ledgerPath(name)
+func openExisting(ctx context.Context, e config.Environment) (*ledger.Log, error) {
+	r, err := openReader(e.Ledger)
 	if err != nil {
-		return nil, usageError(err)
-	}
-	r, err := sqlite.OpenReader(path)
-	if err != nil {
-		return nil, ledgerError(err)
+		return nil, err
 	}
 	if err := r.Close(); err != nil {
 		return nil, ledgerError(err)
 	}
-	store, err := openStore(name)
+	store, err := openStore(ctx, e.Ledger, e, false)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/config"
 	"github.com/waybill/waybill/ledger"
-	"github.com/waybill/waybill/ledger/sqlite"
 )
 
 // reading is what every command has that only reads a ledger.
@@ -21,7 +20,7 @@ type reading struct {
 }
 
 func (r *reading) bind(c *cobra.Command) {
-	c.Flags().StringVar(&r.ledger, "ledger", "", "ledger to read: sqlite:PATH or a path (default $WAYBILL_LEDGER)")
+	c.Flags().StringVar(&r.ledger, "ledger", "", "ledger to read: sqlite:PATH, a path or postgres://... (default $WAYBILL_LEDGER)")
 }
 
 // place is the ledger that is meant: --ledger, else the environment's.
@@ -43,15 +42,7 @@ func (r *reading) openStore(s *std) (ledger.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	path, err := ledgerPath(where)
-	if err != nil {
-		return nil, usageError(err)
-	}
-	store, err := sqlite.OpenReader(path)
-	if err != nil {
-		return nil, ledgerError(err)
-	}
-	return store, nil
+	return openReader(where)
 }
 
 // open is openStore as a log.
@@ -61,20 +52,6 @@ func (r *reading) open(s *std) (*ledger.Log, error) {
 		return nil, err
 	}
 	return ledger.Open(store), nil
-}
-
-// ledgerPath is the file of an embedded ledger.
-func ledgerPath(where string) (string, error) {
-	scheme, rest, found := strings.Cut(where, ":")
-	switch {
-	case !found:
-		return where, nil
-	case scheme == "sqlite":
-		return strings.TrimPrefix(rest, "//"), nil
-	case scheme == "postgres", scheme == "postgresql":
-		return "", fmt.Errorf("ledger %s:...: this version reads sqlite:PATH only", scheme)
-	}
-	return where, nil
 }
 
 // when reads an instant as people write it: RFC 3339, a date and a clock in

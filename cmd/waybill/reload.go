@@ -110,6 +110,9 @@ func (s *service) reload(ctx context.Context) {
 	if next.Digest() == s.config.Digest() && sameSecrets(next, s.config) {
 		return
 	}
+	if next.RequireRoles != s.config.RequireRoles {
+		s.log.Warn("needs a restart", "key", "ledger.require_roles")
+	}
 	creds, err := s.credentialsOf(ctx, next, s.credentials)
 	if err != nil {
 		s.log.Error("configuration not changed", "error", err)

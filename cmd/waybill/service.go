@@ -18,6 +18,7 @@ import (
 	"github.com/waybill/waybill/gateway/quota"
 	"github.com/waybill/waybill/gateway/sandbox"
 	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/ledger/postgres"
 )
 
 const (
@@ -37,6 +38,7 @@ type service struct {
 	credentials credentials
 	upstream    *sandbox.Upstream // nil unless it is the sandbox
 	ledger      *ledger.Log
+	ledgerNote  string // what people should know of it, "" when nothing
 	engine      *engine.Engine
 	gateway     *gateway.Gateway
 	poller      *quota.Poller
@@ -92,12 +94,15 @@ func (s *service) openPoller(context.Context) error {
 	return nil
 }
 
-func (s *service) openLedger(context.Context) error {
-	store, err := openStore(s.source.Env.Ledger)
+func (s *service) openLedger(ctx context.Context) error {
+	store, err := openStore(ctx, s.source.Env.Ledger, s.source.Env, s.config.RequireRoles)
 	if err != nil {
 		return err
 	}
 	s.ledger = ledger.Open(store)
+	if p, ok := store.(*postgres.Store); ok {
+		s.ledgerNote = p.Roles().Detail
+	}
 	return nil
 }
 

@@ -23,6 +23,7 @@ type File struct {
 	Rules           []Rule
 	AccountsFromEnv bool
 	ExposeAccount   bool
+	RequireRoles    bool // of the ledger; read at start
 }
 
 // Position is where something stands in the file, both from 1; zero when it

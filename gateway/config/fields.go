@@ -21,8 +21,15 @@ func fileFields(f *File) []field {
 			&f.Clients, clientFields, func(c *Client, p Position) { c.At = p }),
 		nested("policy", "The knobs of admission, placement and failover.", func() []field { return policyFields(&f.Policy) }, func(Position) {}),
 		ruleMap("rules", "Rows of low confidence in the providers' tables (docs/providers.md), by id: `off`, or the class that they shall mean.", &f.Rules),
+		nested("ledger", "The ledger. Read at start: a change needs a restart.", func() []field { return ledgerFields(f) }, func(Position) {}),
 		boolean("accounts_from_env", "Also make accounts of the provider keys in the environment.", &f.AccountsFromEnv),
 		boolean("expose_account", "Name the account on every answer (`Waybill-Account`), also beyond loopback.", &f.ExposeAccount),
+	}
+}
+
+func ledgerFields(f *File) []field {
+	return []field{
+		boolean("require_roles", "Refuse a PostgreSQL role that could change what is stored.", &f.RequireRoles),
 	}
 }
 

@@ -16,8 +16,8 @@ func Reference() string {
 
 What stays for the life of the process stands in the environment; what may
 change while it runs stands in the file, which is read again on SIGHUP and when
-it changes. Every key of the file is live after a reload: requests in flight end
-on what they began with. A broken file is refused with line, column and the
+it changes. Every key of the file is live after a reload, those of the ledger apart: requests
+in flight end on what they began with. A broken file is refused with line, column and the
 mend, and changes nothing. ` + "`waybill config check`" + ` reads it as ` + "`serve`" + ` does.
 
 Values may hold ` + "`${NAME}`" + ` and ` + "`${NAME:-default}`" + `; a variable that is not set is an

@@ -88,6 +88,7 @@ clients:
 		"clients[].rpm":                        {"key: k}", "key: k, rpm: 1}"},
 		"clients[].max_concurrent":             {"key: k}", "key: k, max_concurrent: 1}"},
 		"accounts_from_env":                    {"models:", "accounts_from_env: true\nmodels:"},
+		"ledger.require_roles":                 {"models:", "ledger: {require_roles: true}\nmodels:"},
 		"expose_account":                       {"models:", "expose_account: true\nmodels:"},
 		"rules":                                {"models:", "rules: {metered.guess: off}\nmodels:"},
 		"policy.reserve":                       {"models:", "policy: {reserve: 1}\nmodels:"},

@@ -32,10 +32,12 @@ func (s *sharedStore) Hold(_ context.Context, w uuid.UUID) error {
 func (s *sharedStore) TakeOver(ctx context.Context, w uuid.UUID, fn func(context.Context) error) (bool, error) {
 	s.mu.Lock()
 	held := s.held[w]
+	s.held[w] = true // whoever takes over holds the lock meanwhile
 	s.mu.Unlock()
 	if held {
 		return false, nil
 	}
+	defer s.die(w)
 	return true, fn(ctx)
 }
 

@@ -13,7 +13,7 @@ LINT      ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 TEST_MODULES := $(patsubst %/go.mod,%,$(wildcard test/*/go.mod))
 SOURCES   := $(shell find . -name '*.go' -not -path './test/*' -not -path './.git/*' 2>/dev/null) go.mod go.sum
 
-.PHONY: help run sandbox build test test-modules lint bench docs fuzz simulate prove prove-kill prove-rederive clean
+.PHONY: help run sandbox build test test-modules lint bench docs fuzz simulate prove prove-kill prove-rederive prove-agreement clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,15 +62,18 @@ fuzz: ## every fuzz target for FUZZTIME each
 	done
 
 simulate: ## the rules of admission over random histories on a fake clock: make simulate SEED=n
-	WAYBILL_SEED=$(or $(SEED),1) $(GO) test -count=1 ./projections/admission
+	WAYBILL_SEED=$(or $(SEED),1) $(GO) test -count=1 ./projections/admission ./test/scenario
 
-prove: prove-kill prove-rederive ## the long forms of what must be shown, one JSON line each
+prove: prove-kill prove-rederive prove-agreement ## the long forms of what must be shown, one JSON line each
 
 prove-kill: bin/waybill-race ## kill -9 under load: nothing given whose decision is missing
 	@$(call prove,./test/kill,WAYBILL_KILL_CYCLES=$(or $(CYCLES),100))
 
 prove-rederive: bin/waybill-race ## random faults over 20 accounts: every decision derived again
 	@$(call prove,./test/faults,WAYBILL_FAULT_REQUESTS=$(or $(REQUESTS),40000))
+
+prove-agreement: bin/waybill-race ## random histories: selection, refusal, list, account and pin get one verdict, and every decision is made again alike
+	@$(call prove,-run Test_I1_ ./test/scenario,WAYBILL_WORLDS=$(or $(WORLDS),100000))
 
 # prove runs a package's tests in their long form and prints their JSON lines.
 define prove

@@ -35,6 +35,12 @@ func (j *judge) slots(c *cell, stale bool) {
 		c.slotEnd, c.held = c.place.busy(c.axis, j.now, j.policy, j.holder)
 		j.change(c.slotEnd)
 	}
+	if twin := j.twin(c); twin != nil {
+		if end, held := twin.busy(c.axis, j.now, j.policy, j.holder); end > c.slotEnd {
+			c.slotEnd, c.held = end, held
+			j.change(end)
+		}
+	}
 	ready := !c.never && (j.now >= c.trialAt || stale)
 	switch {
 	case c.held:
@@ -44,6 +50,19 @@ func (j *judge) slots(c *cell, stale bool) {
 	case ready:
 		c.state = isDue
 	}
+}
+
+// twin is the place that a claim of the cell takes as well: a family's or a
+// model's name does not say whether the account's own evidence is meant or the
+// group's, so a claim of it needs both slots.
+func (j *judge) twin(c *cell) *place {
+	if j.a.group == nil || c.key.wide() || !shared(c.axis) {
+		return nil
+	}
+	if c.owner == j.a.group {
+		return j.a.shelves[0].top().at(c.key)
+	}
+	return j.a.group.top().at(c.key)
 }
 
 // clockOf is the start that a cell's cap counts from (R2): the account's

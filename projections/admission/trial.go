@@ -144,7 +144,7 @@ func (f *fold) cells(c *events.Cell, fn func(*owner, key)) {
 		return
 	}
 	fn(o, k)
-	if own := f.layerOf(&s.owner); o == f.a.group && !k.wide() && own.at(k) != nil {
+	if o == f.a.group && !k.wide() {
 		fn(&s.owner, k)
 	}
 }

@@ -116,7 +116,8 @@ func (d *walk) narrow() {
 }
 
 // spare: besides the chosen one there is a candidate that could be used, tested
-// or waited for, or tried as the last path, or a tier that was not looked at.
+// or waited for, or tried as the last path, or a tier that was not looked at. The
+// answer to a trial may free whoever shares its cells.
 func (d *walk) spare() bool {
 	if d.looked < len(d.route.members) && len(d.stamp.Avoid) == 0 {
 		return true
@@ -126,7 +127,7 @@ func (d *walk) spare() bool {
 		if c.Account == d.out.Account || c.Reason == events.ReasonAlreadyTried {
 			continue
 		}
-		if c.usable() || c.due() && d.out.Trial == nil && !d.stamp.Tested || c.Reason == events.ReasonTrialInProgress || d.lastable(i) {
+		if d.out.Trial != nil || c.usable() || c.due() && !d.stamp.Tested || c.Reason == events.ReasonTrialInProgress || c.Verdict.Soft {
 			return true
 		}
 	}

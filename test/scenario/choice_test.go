@@ -144,22 +144,3 @@ func aSlotHasOneHolder(c *chance, r *Request, s events.Stamp, _ *routing.Decisio
 		}
 	}
 }
-
-// spared is what a dispatch said of another attempt, and when.
-type spared struct {
-	attempt uint32
-	spare   bool
-	at      events.Time
-	seq     uint64
-}
-
-// aSpareIsFound: an attempt that said that nobody else is left is right about
-// it, if nothing else happened until its failure.
-func aSpareIsFound(c *chance, r *Request, s events.Stamp, d *routing.Decision) {
-	acts := d.Action == routing.Dispatch || d.Action == routing.Claim
-	was, ok := c.spared[r.ID]
-	if ok && acts && was.attempt+1 == r.attempt && was.at == s.DecidedAt && r.Gateway.seq == was.seq+2 && !was.spare {
-		c.t.Errorf("attempt %d had no spare, and attempt %d goes to %s (%+v)", was.attempt, r.attempt, r.idOf(d.Account), d.Candidates)
-	}
-	c.spared[r.ID] = spared{r.attempt, d.Spare || !acts, s.DecidedAt, r.Gateway.seq}
-}

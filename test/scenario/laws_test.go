@@ -24,7 +24,6 @@ var laws = []struct {
 	{"a pinned session stays", aPinnedSessionStays},
 	{"a choice keeps the order", aChoiceKeepsTheOrder},
 	{"a slot has one holder", aSlotHasOneHolder},
-	{"a spare is found", aSpareIsFound},
 }
 
 // Every stored decision is also made again alike, from the ledger alone, and

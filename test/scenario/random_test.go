@@ -3,10 +3,10 @@ package scenario
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/google/uuid"
 )
 
 // chance drives a random world: every run of a seed is the same.
@@ -18,12 +18,10 @@ type chance struct {
 	open []string
 	n    int
 	down bool
-
-	spared map[uuid.UUID]spared
 }
 
 func newChance(t *testing.T, seed uint64) *chance {
-	c := &chance{Rand: rand.New(rand.NewPCG(seed, 7)), w: New(), t: t, spared: map[uuid.UUID]spared{}}
+	c := &chance{Rand: rand.New(rand.NewPCG(seed, 7)), w: New(), t: t}
 	c.do("policy health_threshold=%d trial_backoff=%s", 1+c.IntN(3), pickOf(c, "30s", "5s"))
 	if c.IntN(4) == 0 {
 		c.do("policy when_exhausted=refuse")
@@ -210,10 +208,16 @@ func (c *chance) settle() {
 	c.w.took()
 }
 
-// worlds runs random worlds of n steps each.
-func worlds(t *testing.T, seeds uint64, steps int, prepare func(*chance)) {
+// worlds runs random worlds of n steps each, from the seed of WAYBILL_SEED on.
+// WAYBILL_WORLDS asks for another number of them, and for a line of JSON.
+func worlds(t *testing.T, count uint64, steps int, prepare func(*chance)) {
 	t.Helper()
-	for seed := range seeds {
+	first, decisions := number(t, "WAYBILL_SEED", 0), 0
+	long := number(t, "WAYBILL_WORLDS", 0)
+	if long > 0 {
+		count = long
+	}
+	for seed := first; seed < first+count; seed++ {
 		c := newChance(t, seed)
 		prepare(c)
 		for range steps {
@@ -223,8 +227,27 @@ func worlds(t *testing.T, seeds uint64, steps int, prepare func(*chance)) {
 			}
 		}
 		c.settle()
-		if _, err := c.w.Verify(); err != nil {
+		n, err := c.w.Verify()
+		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
+		decisions += n
 	}
+	if long > 0 {
+		fmt.Printf(`{"proved":%q,"worlds":%d,"decisions":%d,"seed":%d}`+"\n", t.Name(), count, decisions, first)
+	}
+}
+
+// number is a setting of the environment.
+func number(t *testing.T, name string, otherwise uint64) uint64 {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
 }

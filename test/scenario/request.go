@@ -71,12 +71,19 @@ func (r *Request) next() {
 	r.decide()
 }
 
+// maxClaims bounds the claims of one attempt: at one instant a claim that was
+// void or given back is not wanted again.
+const maxClaims = 8
+
 // decide goes through decisions until there is a dispatch, a wait or an end.
 func (r *Request) decide() {
 	g := r.Gateway
 	g.follow()
 	s, d := r.choose(0)
-	for d.Action == routing.Claim {
+	for rounds := 0; d.Action == routing.Claim; rounds++ {
+		if rounds > maxClaims {
+			panic(fmt.Sprintf("%s claims %s for ever: %+v", r.Name, r.idOf(d.Account), *d.Trial))
+		}
 		s, d = r.claim(&d)
 	}
 	switch d.Action {

@@ -2,6 +2,7 @@ package bugs
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,6 +52,9 @@ func goodCut(name, got, a, b string) bool {
 		return true
 	}
 	fs, full := frames(got), frames(a)
+	if strings.HasPrefix(a, got) && slices.Equal(fs, full) {
+		return true // cut inside the last blank line: a parser has every event
+	}
 	if len(fs) == 0 || len(fs) > len(full)+1 {
 		return false
 	}

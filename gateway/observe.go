@@ -17,6 +17,9 @@ func (a *attempt) observeHead() {
 	h := a.resp.Header
 	a.answer.UpstreamID = upstreamID(h)
 	a.learnGroup()
+	if a.Account.Settings.QuotaSource == "none" {
+		return // the operator wants nothing to be read of quota
+	}
 	a.answer.Reading = a.up.Provider.Reading(&provider.Answer{
 		Status: a.resp.StatusCode, Header: h, Model: a.Model, Dialect: a.x.speaks, At: a.x.g.engine.Now(),
 	})

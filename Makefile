@@ -13,7 +13,7 @@ LINT      ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 TEST_MODULES := $(patsubst %/go.mod,%,$(wildcard test/*/go.mod))
 SOURCES   := $(shell find . -name '*.go' -not -path './test/*' -not -path './.git/*' 2>/dev/null) go.mod go.sum
 
-.PHONY: help run sandbox build test test-modules lint bench docs fuzz simulate prove prove-kill prove-rederive prove-agreement clean
+.PHONY: help run sandbox build test test-modules lint bench docs fuzz simulate prove prove-kill prove-rederive prove-agreement prove-week prove-fuzz prove-bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,7 +64,7 @@ fuzz: ## every fuzz target for FUZZTIME each
 simulate: ## the rules of admission over random histories on a fake clock: make simulate SEED=n
 	WAYBILL_SEED=$(or $(SEED),1) $(GO) test -count=1 ./projections/admission ./test/scenario
 
-prove: prove-kill prove-rederive prove-agreement ## the long forms of what must be shown, one JSON line each
+prove: prove-kill prove-rederive prove-agreement prove-week prove-bench prove-fuzz ## the long forms of what must be shown, one JSON line each
 
 prove-kill: bin/waybill-race ## kill -9 under load: nothing given whose decision is missing
 	@$(call prove,./test/kill,WAYBILL_KILL_CYCLES=$(or $(CYCLES),100))
@@ -74,6 +74,23 @@ prove-rederive: bin/waybill-race ## random faults over 20 accounts: every decisi
 
 prove-agreement: bin/waybill-race ## random histories: selection, refusal, list, account and pin get one verdict, and every decision is made again alike
 	@$(call prove,-run Test_I1_ ./test/scenario,WAYBILL_WORLDS=$(or $(WORLDS),100000))
+
+prove-week: bin/waybill-race ## a week of virtual time, three gateways on one ledger: nobody starves, nobody hammers
+	@$(call prove,./test/replicas,WAYBILL_DAYS=$(or $(DAYS),7))
+
+prove-bench: build ## the benchmark, its figures as one JSON line
+	@BENCH_OUT=$(CURDIR)/test/bench/out/bench.json $(GO) run ./test/bench >&2; \
+	printf '{"prove":"bench","figures":%s}\n' "$$(tr -d '\n' <test/bench/out/bench.json)"
+
+# Parsers of what providers send, 5 minutes each.
+FUZZED := ./gateway/provider/when:FuzzParse ./gateway/provider/catalogue:FuzzClassify ./gateway/provider/catalogue:FuzzUsage \
+	./gateway/quota:FuzzPush ./gateway/quota:FuzzMapping ./gateway/dialect/sse:FuzzScanner
+
+prove-fuzz: ## time parser, classifiers, readings and event streams, PROVE_FUZZTIME [5m] each
+	@for t in $(FUZZED); do \
+	  $(GO) test -run '^$$' -fuzz "^$${t#*:}\$$" -fuzztime $(or $(PROVE_FUZZTIME),5m) -fuzzminimizetime 0 "$${t%%:*}" >&2; \
+	  echo "{\"prove\":\"fuzz\",\"target\":\"$$t\",\"time\":\"$(or $(PROVE_FUZZTIME),5m)\",\"findings\":0}"; \
+	done
 
 # prove runs a package's tests in their long form and prints their JSON lines.
 define prove

@@ -36,7 +36,7 @@ func Test_B013_terminal_error_after_half_an_event_is_dispatched(t *testing.T) {
 			o := op(t, name)
 			client, s := cut(t, o, SSE, start+half)
 			got := ssetest.Parse(client)
-			if got.Rest != "" {
+			if got.Rest != nil {
 				t.Errorf("%s after %.30q: the end is not dispatched: %.200q", name, half, client)
 			}
 			if len(got.Events) < len(good)+1 {

@@ -51,7 +51,7 @@ func endsInOneError(t *testing.T, o *Operation, released []byte, s *Seen) {
 	r.Dialect = o.Dialect
 	client := string(released) + string(BreakOff(o, SSE, s, &r))
 	got := ssetest.Parse(client)
-	if got.Rest != "" || len(got.Events) == 0 {
+	if got.Rest != nil || len(got.Events) == 0 {
 		t.Fatalf("the end of %q is not dispatched", client)
 	}
 	var v map[string]json.RawMessage

@@ -11,7 +11,7 @@ type Event struct{ Name, Data string }
 type Result struct {
 	Events []Event
 	Stray  []string // lines with no field name of the standard
-	Rest   string   // data of an event that has no blank line at the end of the text: a strict client drops it
+	Rest   *Event   // an event that has data and no blank line at the end of the text: a strict client drops it
 }
 
 // Parse reads a whole text.
@@ -41,7 +41,7 @@ func Parse(text string) Result {
 		}
 	}
 	if data != nil {
-		r.Rest = name + "\x00" + strings.Join(data, "\n")
+		r.Rest = &Event{name, strings.Join(data, "\n")}
 	}
 	return r
 }

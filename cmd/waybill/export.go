@@ -120,7 +120,7 @@ func (c *importCommand) cobra() *cobra.Command {
 			"chain must hold; else the import ends with exit code 1 at that position.",
 		Args: cobra.ExactArgs(1),
 	}
-	cmd.Flags().StringVar(&c.ledger, "ledger", "", "ledger to append to: sqlite:PATH or a path (default $WAYBILL_LEDGER)")
+	cmd.Flags().StringVar(&c.ledger, "ledger", "", "ledger to append to: sqlite:PATH, a path or postgres://... (default $WAYBILL_LEDGER)")
 	return cmd
 }
 

@@ -36,11 +36,15 @@ type symptom struct {
 }
 
 // Run implements command.
-func (d *doctorCommand) Run(ctx context.Context, s *std, _ []string) error {
-	var found []symptom
-	if d.account != "" {
-		return doctorQuota(ctx, s, d.account)
+func (c *doctorCommand) Run(ctx context.Context, s *std, _ []string) error {
+	if c.account != "" {
+		return doctorQuota(ctx, s, c.account)
 	}
+	return doctorAll(ctx, s)
+}
+
+func doctorAll(ctx context.Context, s *std) error {
+	var found []symptom
 	c, err := doctorConfig(s, &found)
 	if err == nil {
 		found = append(found, doctorLedger(ctx, c.Env), doctorGateway(ctx, c.Env))

@@ -82,10 +82,10 @@ func ledgerPath(where string) (string, error) {
 	case found && scheme == "sqlite":
 		where = strings.TrimPrefix(rest, "//")
 	case found && strings.HasPrefix(rest, "//"):
-		return "", fmt.Errorf("ledger %s is not known: write sqlite:PATH or postgres://...", redactURL(where))
+		return "", fmt.Errorf("ledger %s is not known: write sqlite:PATH or postgres://host/database", redactURL(where))
 	}
 	if where == "" {
-		return "", errors.New("the ledger has no name: write sqlite:PATH or postgres://...")
+		return "", errors.New("the ledger has no name: write sqlite:PATH or postgres://host/database")
 	}
 	return where, nil
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/waybill/waybill/gateway/sandbox"
 )
 
-func (s *service) startSandbox(context.Context) (err error) {
+func (s *service) startSandbox(ctx context.Context) (err error) {
 	if !s.source.sandbox {
 		return nil
 	}
-	if s.upstream, err = sandbox.Start(s.now); err != nil {
+	if s.upstream, err = sandbox.Start(ctx, s.now); err != nil {
 		return err
 	}
 	return s.source.at(s.upstream.URL())

@@ -51,8 +51,9 @@ type Upstream struct {
 }
 
 // Start listens on a loopback port. now is the clock of the answers.
-func Start(now func() time.Time) (*Upstream, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+func Start(ctx context.Context, now func() time.Time) (*Upstream, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("start sandbox: %w", err)
 	}

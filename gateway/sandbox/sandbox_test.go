@@ -194,7 +194,7 @@ func TestTheConsoleClaimsExhaustionAndThenRoom(t *testing.T) {
 }
 
 func TestItListensOnLoopbackAndEnds(t *testing.T) {
-	u, err := Start(time.Now)
+	u, err := Start(t.Context(), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

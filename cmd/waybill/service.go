@@ -18,6 +18,7 @@ import (
 	"github.com/waybill/waybill/gateway/quota"
 	"github.com/waybill/waybill/gateway/sandbox"
 	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/ledger/feed"
 	"github.com/waybill/waybill/ledger/postgres"
 )
 
@@ -45,6 +46,7 @@ type service struct {
 	metrics     *metrics
 	api         *admin.API
 	changes     *changes
+	feeds       []*feed.Relay
 	stopping    atomic.Bool
 	data, admin *listener
 	background  sync.WaitGroup
@@ -58,7 +60,7 @@ type service struct {
 func (s *service) start(ctx context.Context) error {
 	s.failed = make(chan error, 2)
 	for _, step := range []func(context.Context) error{
-		s.expectChanges, s.startSandbox, s.loadConfig, s.openLedger, s.bind, s.openEngine, s.openPoller, s.openGateway, s.serveAdmin, s.serveData,
+		s.expectChanges, s.startSandbox, s.loadConfig, s.openLedger, s.bind, s.openEngine, s.openPoller, s.openGateway, s.serveAdmin, s.openFeeds, s.serveData,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -68,6 +70,7 @@ func (s *service) start(ctx context.Context) error {
 	s.renewCredentials(nil, s.credentials)
 	s.background.Go(func() { s.poller.Run(s.life) })
 	s.background.Go(func() { s.followChanges(s.life) })
+	s.runFeeds()
 	if s.upstream != nil {
 		s.background.Go(func() { s.playSandbox(s.life) })
 	}

@@ -24,6 +24,7 @@ func (c *checker) check() {
 	c.accounts()
 	c.models()
 	c.clients()
+	c.feeds()
 	c.lease()
 	c.exposure()
 }
@@ -176,6 +177,18 @@ func (c *checker) clients() {
 			c.fault(cl.At, "give each client a key of its own", "clients %q and %q have the same key", other, cl.ID)
 		}
 		keys[string(digest[:])] = cl.ID
+	}
+}
+
+func (c *checker) feeds() {
+	seen := map[string]Position{}
+	for i := range c.Feeds {
+		f := &c.Feeds[i]
+		c.unique(seen, "feed", f.Name, f.At)
+		c.url(f.At, "url", f.URL.Reveal())
+		if f.Events == nil {
+			f.Events = Alerts()
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/projections/routing"
 )
 
 // File is the whole configuration file.
@@ -21,6 +22,7 @@ type File struct {
 	Clients         []Client
 	Policy          events.Policy
 	Rules           []Rule
+	Feeds           []Feed // read at start
 	AccountsFromEnv bool
 	ExposeAccount   bool
 	RequireRoles    bool // of the ledger; read at start
@@ -115,6 +117,33 @@ type Client struct {
 	Models        []string
 	RPM           uint64
 	MaxConcurrent uint64
+}
+
+// Feed is a webhook that committed events are delivered to.
+type Feed struct {
+	At     Position
+	Name   string
+	URL    Secret // often holds a token
+	Secret Secret
+	Events []FeedEvent // nil: Alerts
+}
+
+// FeedEvent is a kind of event and, where Word is not empty, the class of an
+// attempt or the code of a refusal that it must have.
+type FeedEvent struct {
+	Kind events.Kind
+	Word string
+}
+
+// Alerts are the events of a feed that names none: an account is out of
+// credit or at the end of a window, or all accounts are.
+func Alerts() []FeedEvent {
+	return []FeedEvent{
+		{Kind: events.KindAttemptPaymentRequired},
+		{Kind: events.KindAttemptRateLimited, Word: events.ClassWindowExhausted.String()},
+		{Kind: events.KindRequestRefused, Word: routing.CodeExhausted},
+		{Kind: events.KindOperatorParked},
+	}
 }
 
 // defaults is what an empty file means.

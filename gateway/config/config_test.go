@@ -106,6 +106,9 @@ func TestEveryFaultNamesItsPlaceAndTheMend(t *testing.T) {
 	account := "accounts:\n  - {id: a, provider: openai, api_key: k1}\n"
 	rows := []struct{ name, text, line, problem, mend string }{
 		{"an unknown key", "acounts: []\n", "1:1", `unknown key "acounts"`, `did you mean "accounts"?`},
+		{"a feed of no kind of event", account + "feeds:\n  - {name: f, url: 'http://f', events: [request.refuse]}\n", "4:41", `"request.refuse" is no kind of event`, "request.refused"},
+		{"a feed without a web address", account + "feeds:\n  - {name: f, url: nowhere}\n", "4:", "url is no address", "https://host/path"},
+		{"a feed twice", account + "feeds:\n  - {name: f, url: 'http://f'}\n  - {name: f, url: 'http://g'}\n", "5:", `feed "f" stands twice, first on line 4`, "another id"},
 		{"an unknown key of an account", "accounts:\n  - id: a\n    provider: openai\n    api_kye: k\n", "4:5", `unknown key "api_kye"`, `did you mean "api_key"?`},
 		{"an unset variable", "accounts:\n  - {id: a, provider: openai, api_key: ${NOPE}}\n", "2:", "variable NOPE is not set", "${NOPE:-default}"},
 		{"half a variable", "accounts:\n  - {id: a, provider: openai, api_key: \"${NOPE\"}\n", "2:", "is no variable", "${NAME}"},

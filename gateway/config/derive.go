@@ -69,6 +69,9 @@ func (c *Config) SecretsDigest() events.Digest {
 		d := c.Clients[i].Digest()
 		parts = append(parts, c.Clients[i].ID, string(d[:]))
 	}
+	for _, f := range c.Feeds {
+		parts = append(parts, f.Name, f.URL.Reveal(), f.Secret.Reveal(), fmt.Sprint(f.Events))
+	}
 	return events.DigestOf(parts...)
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/waybill/waybill/events"
@@ -22,6 +23,8 @@ func fileFields(f *File) []field {
 		nested("policy", "The knobs of admission, placement and failover.", func() []field { return policyFields(&f.Policy) }, func(Position) {}),
 		ruleMap("rules", "Rows of low confidence in the providers' tables (docs/providers.md), by id: `off`, or the class that they shall mean.", &f.Rules),
 		nested("ledger", "The ledger. Read at start: a change needs a restart.", func() []field { return ledgerFields(f) }, func(Position) {}),
+		blocks("feeds", "Webhooks that committed events are delivered to (docs/feeds.md). Read at start: a change needs a restart.",
+			&f.Feeds, feedFields, func(w *Feed, p Position) { w.At = p }),
 		boolean("accounts_from_env", "Also make accounts of the provider keys in the environment.", &f.AccountsFromEnv),
 		boolean("expose_account", "Name the account on every answer (`Waybill-Account`), also beyond loopback.", &f.ExposeAccount),
 	}
@@ -100,6 +103,40 @@ func quotaCreditFields(c *QuotaCredit) []field {
 		text("reached", "Path of the flag that says it is spent.", &c.Reached),
 		text("resets_at", "Path of the reset.", &c.ResetsAt),
 	}
+}
+
+func feedFields(w *Feed) []field {
+	return []field{
+		value("name", "text", "Unique name: 1 to 64 of a-z, 0-9, dot, underscore and dash. Its place is kept under it.", func(s string) (string, error) {
+			w.Name = s
+			return checkID(s)
+		}, func() string { return w.Name }),
+		secret("url", "Where to POST; never shown.", &w.URL),
+		secret("secret", "Signs what is sent; usually `${SOME_VARIABLE}`.", &w.Secret),
+		texts("events", "Kinds of events (docs/events.md), each alone or with the class of an attempt or the code of a refusal: `request.refused:accounts_exhausted`. Absent: payment required, a window exhausted, all accounts exhausted, an account parked by an operator.",
+			new([]string), func(s string) (string, error) {
+				e, mend, err := parseFeedEvent(s)
+				w.Events = append(w.Events, e)
+				return mend, err
+			}),
+	}
+}
+
+// parseFeedEvent reads KIND or KIND:WORD.
+func parseFeedEvent(s string) (e FeedEvent, mend string, err error) {
+	kind, word, narrowed := strings.Cut(s, ":")
+	k, ok := events.ParseKind(kind)
+	if !ok {
+		var names []string
+		for _, k := range events.Kinds() {
+			names = append(names, k.String())
+		}
+		return e, didYouMean(kind, names), fmt.Errorf("%q is no kind of event", kind)
+	}
+	if narrowed && word == "" {
+		return e, "write " + kind + " alone, or a class or code after the colon", fmt.Errorf("%q ends with its colon", s)
+	}
+	return FeedEvent{Kind: k, Word: word}, "", nil
 }
 
 func modelFields(m *Model) []field {

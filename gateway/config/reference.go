@@ -16,7 +16,7 @@ func Reference() string {
 
 What stays for the life of the process stands in the environment; what may
 change while it runs stands in the file, which is read again on SIGHUP and when
-it changes. Every key of the file is live after a reload, those of the ledger apart: requests
+it changes. Every key of the file is live after a reload, those of the ledger and feeds apart: requests
 in flight end on what they began with. A broken file is refused with line, column and the
 mend, and changes nothing. ` + "`waybill config check`" + ` reads it as ` + "`serve`" + ` does.
 

@@ -42,6 +42,8 @@ models:
   - {name: m, targets: [{accounts: [a]}]}
 clients:
   - {id: c, key: k}
+feeds:
+  - {name: f, url: 'http://f'}
 `
 	rows := map[string]struct{ from, to string }{
 		"accounts[].id":                        {"id: a,", "id: other,"},
@@ -87,6 +89,10 @@ clients:
 		"clients[].models":                     {"key: k}", "key: k, models: [m]}"},
 		"clients[].rpm":                        {"key: k}", "key: k, rpm: 1}"},
 		"clients[].max_concurrent":             {"key: k}", "key: k, max_concurrent: 1}"},
+		"feeds[].name":                         {"name: f", "name: g"},
+		"feeds[].url":                          {"http://f", "http://g"},
+		"feeds[].secret":                       {"name: f", "name: f, secret: s"},
+		"feeds[].events":                       {"name: f", "name: f, events: [pin.set]"},
 		"accounts_from_env":                    {"models:", "accounts_from_env: true\nmodels:"},
 		"ledger.require_roles":                 {"models:", "ledger: {require_roles: true}\nmodels:"},
 		"expose_account":                       {"models:", "expose_account: true\nmodels:"},

@@ -109,6 +109,7 @@ func TestAPlantedImportIsFound(t *testing.T) {
 		"a provider that knows the engine":        {"gateway/provider/planted.go", Module + "/gateway/engine"},
 		"a dialect that knows a provider":         {"gateway/dialect/planted.go", Module + "/gateway/provider"},
 		"Watermill outside the feed":              {"ledger/planted.go", "github.com/ThreeDotsLabs/watermill/message"},
+		"a feed that knows a store":               {"ledger/feed/planted.go", Module + "/ledger/sqlite"},
 		"a package named util":                    {"gateway/util/planted.go", "fmt"},
 		"a directory that no rule speaks of":      {"somewhere/planted.go", "fmt"},
 	}

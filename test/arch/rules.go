@@ -42,6 +42,7 @@ func layers() []layer {
 		{dir: "projections", may: []string{"events"}, never: pure},
 		{dir: "ledger/sqlite", may: []string{"events", "ledger", "migrations"}, never: []string{"projections"}},
 		{dir: "ledger/postgres", may: []string{"events", "ledger", "migrations"}, never: []string{"projections"}},
+		{dir: "ledger/feed", may: []string{"events", "ledger"}, never: []string{"projections", "ledger/*"}},
 		{dir: "ledger", may: []string{"events"}, never: []string{"projections"}},
 		{dir: "migrations"},
 		{dir: "gateway/provider/catalogue", may: []string{"events", "gateway/provider"}},

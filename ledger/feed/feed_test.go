@@ -1,0 +1,336 @@
+package feed_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/google/uuid"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/ledger/feed"
+	"github.com/waybill/waybill/ledger/ledgertest"
+)
+
+var errDown = errors.New("down")
+
+// sink is a publisher that remembers, and refuses while refuse says so.
+type sink struct {
+	mu     sync.Mutex
+	got    []string // positions, in order
+	msgs   []*message.Message
+	times  []time.Time // of every try
+	refuse func(try int) bool
+}
+
+func (s *sink) Publish(_ string, msgs ...*message.Message) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range msgs {
+		s.times = append(s.times, time.Now())
+		if s.refuse != nil && s.refuse(len(s.times)) {
+			return errDown
+		}
+		s.got = append(s.got, m.Metadata.Get(feed.MetaPosition))
+		s.msgs = append(s.msgs, m)
+	}
+	return nil
+}
+
+func (s *sink) Close() error { return nil }
+
+func openLog(t *testing.T) *ledger.Log {
+	t.Helper()
+	l := ledger.Open(ledgertest.NewMemory())
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+var writer, seq = uuid.MustParse("01890a5d-ac96-774b-bcce-b302099a8057"), uint64(0)
+
+func add(t *testing.T, l *ledger.Log, payloads ...events.Payload) (out []events.Event) {
+	t.Helper()
+	for _, p := range payloads {
+		seq++
+		evs, err := l.Append(t.Context(), events.Draft{Data: p, Header: events.Header{
+			ID: uuid.Must(uuid.NewV7()), Writer: writer, WriterSeq: seq, ObservedAt: 1, Account: "a", Request: writer}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, evs...)
+	}
+	return out
+}
+
+func retired() events.Payload { return &events.AccountRetired{Cause: "test"} }
+
+func options(dir string, p message.Publisher) feed.Options {
+	return feed.Options{Name: "f", Dir: dir, Publisher: p, Backoff: time.Second, Logger: slog.New(slog.DiscardHandler)}
+}
+
+// start runs a relay in a bubble; stop ends it and waits.
+func start(t *testing.T, l *ledger.Log, o feed.Options) (r *feed.Relay, stop func()) {
+	t.Helper()
+	r, err := feed.Open(t.Context(), l, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx) }()
+	return r, func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the relay ended with %v", err)
+		}
+	}
+}
+
+func place(t *testing.T, dir, at string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, "f.position"), []byte(at+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func lagOf(t *testing.T, r *feed.Relay) uint64 {
+	t.Helper()
+	n, err := r.Lag(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestANewConsumerBeginsAtTheHeadAndGetsEverythingAfterItInOrder(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		l, s := openLog(t), &sink{}
+		add(t, l, retired(), retired())
+		r, stop := start(t, l, options(dir, s))
+		e := add(t, l, retired(), retired(), retired())[0]
+		synctest.Wait()
+		stop()
+		if !slices.Equal(s.got, []string{"3", "4", "5"}) || lagOf(t, r) != 0 {
+			t.Fatalf("got %v, lag %d", s.got, lagOf(t, r))
+		}
+		m := s.msgs[0]
+		if m.UUID != e.ID.String() || m.Metadata[feed.MetaType] != "account.retired" || m.Metadata[feed.MetaAccount] != "a" ||
+			m.Metadata[feed.MetaRequest] != writer.String() || !bytes.Equal(m.Payload, events.AppendJSON(nil, &e)) {
+			t.Errorf("message %+v", m)
+		}
+	})
+}
+
+func TestAfterACrashEventsAreRepeatedAndNoneIsMissing(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		l, s := openLog(t), &sink{}
+		_, stop := start(t, l, options(dir, s))
+		add(t, l, retired(), retired(), retired())
+		synctest.Wait()
+		stop()
+		place(t, dir, "1") // what a crash leaves: a place behind what was published
+		add(t, l, retired())
+		_, stop = start(t, l, options(dir, s))
+		synctest.Wait()
+		stop()
+		if !slices.Equal(s.got, []string{"1", "2", "3", "2", "3", "4"}) {
+			t.Fatalf("got %v", s.got)
+		}
+		_, stop = start(t, l, options(dir, s))
+		synctest.Wait()
+		stop()
+		if len(s.got) != 6 {
+			t.Errorf("a clean stop repeated: %v", s.got)
+		}
+	})
+}
+
+func TestAnUnreadablePlaceIsAnErrorNotABeginning(t *testing.T) {
+	dir := t.TempDir()
+	place(t, dir, "x")
+	if _, err := feed.Open(t.Context(), openLog(t), options(dir, &sink{})); err == nil {
+		t.Error("it was opened")
+	}
+}
+
+func TestFailuresAreTriedAgainWithDoubledRestsAndHoldBackWhatFollows(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		l, s := openLog(t), &sink{refuse: func(try int) bool { return try <= 8 }}
+		r, stop := start(t, l, options(dir, s))
+		add(t, l, retired(), retired())
+		synctest.Wait()
+		if lagOf(t, r) != 2 {
+			t.Errorf("lag %d while it fails", lagOf(t, r))
+		}
+		time.Sleep(5 * time.Minute) // of the bubble
+		synctest.Wait()
+		stop()
+		var rests []time.Duration
+		for i := 1; i < 9; i++ {
+			rests = append(rests, s.times[i].Sub(s.times[i-1])/time.Second)
+		}
+		if !slices.Equal(rests, []time.Duration{1, 2, 4, 8, 16, 32, 60, 60}) || !slices.Equal(s.got, []string{"1", "2"}) {
+			t.Errorf("rests %v, got %v", rests, s.got)
+		}
+	})
+}
+
+func TestStoppingInARestLosesNothing(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		l, s := openLog(t), &sink{refuse: func(try int) bool { return try == 1 }}
+		_, stop := start(t, l, options(dir, s))
+		add(t, l, retired())
+		synctest.Wait()
+		stop()
+		_, stop = start(t, l, options(dir, s))
+		synctest.Wait()
+		stop()
+		if !slices.Equal(s.got, []string{"1"}) {
+			t.Errorf("got %v", s.got)
+		}
+	})
+}
+
+func TestWhatIsNeverTakenIsPutAsideAndCanBeRequeued(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		l, s := openLog(t), &sink{refuse: func(try int) bool { return try <= 6 }}
+		o := options(dir, s)
+		o.Attempts = 3
+		_, stop := start(t, l, o)
+		first := add(t, l, retired(), retired(), retired())[0]
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		p := feed.PoisonIn(dir, "f")
+		aside, err := p.List()
+		if err != nil || len(aside) != 2 || aside[0].Error != "down" || string(aside[0].Event) != string(events.AppendJSON(nil, &first)) {
+			t.Fatalf("put aside %v, %v", aside, err)
+		}
+		if !slices.Equal(s.got, []string{"3"}) {
+			t.Errorf("the feed did not go on: %v", s.got)
+		}
+		if err := p.Requeue(); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Requeue(); !errors.Is(err, feed.ErrRequeued) {
+			t.Errorf("twice: %v", err)
+		}
+		add(t, l, retired())
+		synctest.Wait()
+		stop()
+		if !slices.Equal(s.got, []string{"3", "4", "1", "2"}) {
+			t.Errorf("got %v", s.got)
+		}
+		if err := p.Requeue(); err != nil {
+			t.Errorf("an empty queue: %v", err)
+		}
+	})
+}
+
+func TestHalfALineOfACrashSpoilsNoOther(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "f.poison.jsonl"), []byte(`{"error":"do`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		l, o := openLog(t), options(dir, &sink{refuse: func(int) bool { return true }})
+		o.Attempts = 1
+		_, stop := start(t, l, o)
+		add(t, l, retired())
+		synctest.Wait()
+		stop()
+	})
+	if aside, err := feed.PoisonIn(dir, "f").List(); err != nil || len(aside) != 1 {
+		t.Errorf("put aside %v, %v", aside, err)
+	}
+}
+
+func TestSelectorsNarrowByKindAndWord(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		l, s := openLog(t), &sink{}
+		o := options(dir, s)
+		o.Select = []feed.Selector{{Kind: events.KindRequestRefused, Word: "accounts_exhausted"}, {Kind: events.KindAttemptPaymentRequired},
+			{Kind: events.KindAttemptRateLimited, Word: "window_exhausted"}}
+		r, stop := start(t, l, o)
+		add(t, l,
+			retired(),
+			&events.RequestRefused{Code: "saturated", Status: 429},
+			&events.RequestRefused{Code: "accounts_exhausted", Status: 429},
+			&events.AttemptRateLimited{Failure: events.Failure{Class: events.ClassRateLimited}},
+			&events.AttemptRateLimited{Failure: events.Failure{Class: events.ClassWindowExhausted}},
+			&events.AttemptPaymentRequired{Failure: events.Failure{Class: events.ClassCreditsExhausted}},
+			retired())
+		synctest.Wait()
+		stop()
+		if !slices.Equal(s.got, []string{"3", "5", "6"}) || lagOf(t, r) != 0 {
+			t.Errorf("got %v, lag %d", s.got, lagOf(t, r))
+		}
+	})
+}
+
+func TestAWebhookSignsIsTriedAgainAndNeverLogsItsSecrets(t *testing.T) {
+	type delivery struct {
+		header http.Header
+		body   []byte
+	}
+	statuses := []int{500, 302, 429, 204}
+	got := make(chan delivery, len(statuses))
+	n := 0 // deliveries come one after the other
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("Location", "/elsewhere")
+		w.WriteHeader(statuses[n])
+		n++
+		got <- delivery{r.Header, body}
+	}))
+	defer server.Close()
+	var log bytes.Buffer
+	l, o := openLog(t), options(t.TempDir(), feed.NewWebhook(server.URL+"/token-in-path", "the-secret"))
+	o.Backoff, o.Logger = time.Nanosecond, slog.New(slog.NewTextHandler(&log, nil))
+	_, stop := start(t, l, o)
+	e := add(t, l, retired())[0]
+	for range statuses {
+		d := <-got
+		if d.header.Get(feed.HeaderID) != e.ID.String() || d.header.Get(feed.HeaderType) != "account.retired" ||
+			d.header.Get(feed.HeaderSignature) != feed.Sign("the-secret", d.header.Get(feed.HeaderTimestamp), d.body) ||
+			!bytes.Equal(d.body, events.AppendJSON(nil, &e)) {
+			t.Errorf("delivery %v %s", d.header, d.body)
+		}
+	}
+	stop()
+	server.Close()
+	m := message.NewMessage("id", nil)
+	if err := o.Publisher.Publish("", m); err == nil || strings.Contains(err.Error(), "token-in-path") {
+		t.Errorf("nobody there: %v", err)
+	}
+	if !strings.Contains(log.String(), "answered with 429") || strings.Contains(log.String(), "secret") || strings.Contains(log.String(), "token-in-path") {
+		t.Errorf("log:\n%s", log.String())
+	}
+}
+
+func TestSignIsTheDocumentedHMAC(t *testing.T) {
+	// printf '1700000000.{}' | openssl dgst -sha256 -hmac key
+	const want = "sha256=9d713ed406bb7076d4123f0dc2c39d2df5c654ed4b0cd56b52c8b4c940bd63ae"
+	if got := feed.Sign("key", "1700000000", []byte("{}")); got != want {
+		t.Errorf("got %s", got)
+	}
+}

@@ -245,10 +245,11 @@ func (s *Server) signal(sig syscall.Signal) error {
 	if err := s.cmd.Process.Signal(sig); err != nil {
 		return err
 	}
-	if err, open := <-s.end; !open {
+	var exit *exec.ExitError // it was told to end: how it did says nothing
+	if err := <-s.end; err != nil && !errors.As(err, &exit) {
 		return err
 	}
-	return s.log.Close() // it was told to end: how it did says nothing
+	return s.log.Close()
 }
 
 // Stop stops the server and removes its files. A server that was given stays.

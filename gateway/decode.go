@@ -39,7 +39,7 @@ func (x *exchange) decode() bool {
 		return false
 	}
 	x.tieUp()
-	return true
+	return x.keyAgrees()
 }
 
 // notARequest answers a request that cannot be read.

@@ -29,6 +29,7 @@ type Gateway struct {
 	table    *table
 	config   atomic.Pointer[setup]
 	limits   limits
+	keys     keyring
 	pools    wire.Pools
 	made     made
 	listings listings

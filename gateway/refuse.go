@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/waybill/waybill/gateway/dialect"
 	"github.com/waybill/waybill/gateway/engine"
@@ -11,11 +12,19 @@ import (
 // answers.
 func (x *exchange) refuse(r dialect.Refusal) {
 	r.Dialect, r.Request = x.speaks, x.idText
+	if r.RetryAfter > 0 && codexClient(x.r.Header) {
+		r.ResetsAt = x.g.engine.Now().Std().Unix() + r.RetryAfter
+	}
 	x.status, x.code = r.Status, r.Code
 	if x.end == "" {
 		x.end = endRefused
 	}
 	r.Write(x.w)
+}
+
+// codexClient: the Codex command line and its relatives name themselves.
+func codexClient(h http.Header) bool {
+	return strings.HasPrefix(strings.ToLower(h.Get("Originator")), "codex") || strings.HasPrefix(strings.ToLower(h.Get("User-Agent")), "codex")
 }
 
 // badRequest refuses a request because of what it is.

@@ -24,6 +24,7 @@ type Refusal struct {
 	RetryAfter int64  // seconds, 0: the header is absent
 	NoRetry    bool   // X-Should-Retry: false although the wait is short
 	Request    string // the request's id
+	ResetsAt   int64  // unix seconds, set for a Codex client: it shows this instant instead of trying again
 }
 
 // RefusalOf is the refusal that a bad request gets.
@@ -92,14 +93,39 @@ func (r *Refusal) openAIError(b []byte) []byte {
 	b = append(b, `{"message":`...)
 	b = appendString(b, r.Text())
 	b = append(b, `,"type":`...)
-	b = appendString(b, openAIType(r.Status))
+	b = appendString(b, r.openAIType())
 	b = append(b, `,"code":`...)
 	b = appendString(b, r.Code)
 	b = append(b, `,"param":`...)
 	if r.Param == "" {
-		return append(b, "null}"...)
+		b = append(b, "null"...)
+	} else {
+		b = appendString(b, r.Param)
 	}
-	return append(appendString(b, r.Param), '}')
+	return append(r.codexReset(b), '}')
+}
+
+// codex says that a Codex client is told to wait for a reset, in its own
+// service's words: any other 429 it tries again.
+func (r *Refusal) codex() bool {
+	return r.ResetsAt > 0 && r.Status == http.StatusTooManyRequests && r.RetryAfter > noRetryAbove
+}
+
+func (r *Refusal) codexReset(b []byte) []byte {
+	if !r.codex() {
+		return b
+	}
+	b = append(b, `,"resets_at":`...)
+	b = strconv.AppendInt(b, r.ResetsAt, 10)
+	b = append(b, `,"resets_in_seconds":`...)
+	return strconv.AppendInt(b, r.RetryAfter, 10)
+}
+
+func (r *Refusal) openAIType() string {
+	if r.codex() {
+		return "usage_limit_reached"
+	}
+	return openAIType(r.Status)
 }
 
 func (r *Refusal) anthropic(b []byte) []byte {

@@ -68,6 +68,26 @@ func TestALongWaitSaysThatNobodyShouldRetry(t *testing.T) {
 	}
 }
 
+// TestACodexClientIsToldItsResetInItsOwnWords: it ends its turn and shows the
+// instant; the short waits and the other statuses it is given like anybody.
+func TestACodexClientIsToldItsResetInItsOwnWords(t *testing.T) {
+	r := Refusal{Dialect: events.DialectOpenAI, Status: 429, Code: "accounts_exhausted", RetryAfter: 3600, ResetsAt: 1795003600}
+	_, v, raw := write(r)
+	if e := v["error"].(map[string]any); e["type"] != "usage_limit_reached" || e["resets_at"] != 1795003600.0 || e["resets_in_seconds"] != 3600.0 || e["code"] != "accounts_exhausted" {
+		t.Error(raw)
+	}
+	for name, r := range map[string]Refusal{
+		"an ordinary client": {Dialect: events.DialectOpenAI, Status: 429, RetryAfter: 3600},
+		"a short wait":       {Dialect: events.DialectOpenAI, Status: 429, RetryAfter: 60, ResetsAt: 1},
+		"another status":     {Dialect: events.DialectOpenAI, Status: 503, RetryAfter: 3600, ResetsAt: 1},
+	} {
+		_, v, raw := write(r)
+		if e := v["error"].(map[string]any); e["type"] == "usage_limit_reached" || e["resets_at"] != nil || len(e) != 4 {
+			t.Errorf("%s: %s", name, raw)
+		}
+	}
+}
+
 func TestEveryStatusHasAWordInEveryDialect(t *testing.T) {
 	for status, want := range map[int][3]string{
 		400: {"invalid_request_error", "invalid_request_error", "INVALID_ARGUMENT"}, 401: {"authentication_error", "authentication_error", "UNAUTHENTICATED"},

@@ -54,6 +54,20 @@ func (a *Attempt) fill(e *events.Event) {
 		a.Hint = &Hint{Value: h.Value, Until: h.Until, Source: h.Source, Guessed: h.Guessed}
 	}
 	a.answer(&f.Answer)
+	a.Billed = possiblyBilled(f)
+}
+
+// possiblyBilled: the upstream may have worked on a request that it was sent
+// and whose cost it did not get to tell. A host that was not reached did not;
+// an answer with an error status says that nothing was served.
+func possiblyBilled(f *events.Failure) bool {
+	switch f.Class {
+	case events.ClassTimeout, events.ClassMalformed, events.ClassClientAborted, events.ClassLost:
+		return f.Answer.Usage == nil
+	case events.ClassNetwork:
+		return f.Answer.Usage == nil && f.Scope.Kind != events.ScopeEndpoint
+	}
+	return false
 }
 
 func (a *Attempt) answer(p *events.Answer) {
@@ -113,6 +127,9 @@ func outcomeWords(f *events.Failure, took string) string {
 	s += ", which is " + f.Class.String()
 	if f.Rule != "" {
 		s += " by rule " + f.Rule
+	}
+	if possiblyBilled(f) {
+		s += " and may be billed"
 	}
 	return s
 }

@@ -119,6 +119,7 @@ type Attempt struct {
 	DurationMS   int64           `json:"duration_ms"`
 	FirstByteMS  int64           `json:"first_byte_ms"`
 	Usage        *Usage          `json:"usage"`
+	Billed       bool            `json:"possibly_billed"` // the upstream may charge for it, and nothing says how much
 	Failover     bool            `json:"failover"`
 	Hint         *Hint           `json:"hint"`
 	BodyHead     string          `json:"body_head"`

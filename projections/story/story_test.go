@@ -159,3 +159,31 @@ func TestStoriesOfAccounts(t *testing.T) {
 		})
 	}
 }
+
+// TestAnAttemptWhoseCostNobodyToldMayBeBilled: what was never sent, and what
+// was answered with an error, costs nothing; a stated usage is the cost.
+func TestAnAttemptWhoseCostNobodyToldMayBeBilled(t *testing.T) {
+	used := events.Answer{Usage: &events.Usage{Input: events.Int(1)}}
+	account, host := events.Scope{Kind: events.ScopeAccount}, events.Scope{Kind: events.ScopeEndpoint}
+	for name, row := range map[string]struct {
+		f    events.Failure
+		want bool
+	}{
+		"cut off while it worked":       {events.Failure{Class: events.ClassTimeout, Scope: account}, true},
+		"broke off":                     {events.Failure{Class: events.ClassNetwork, Scope: account}, true},
+		"half an answer":                {events.Failure{Class: events.ClassMalformed, Scope: account}, true},
+		"the client left":               {events.Failure{Class: events.ClassClientAborted}, true},
+		"our process ended":             {events.Failure{Class: events.ClassLost}, true},
+		"the host was never reached":    {events.Failure{Class: events.ClassNetwork, Scope: host}, false},
+		"refused":                       {events.Failure{Class: events.ClassRateLimited, Scope: account}, false},
+		"failed":                        {events.Failure{Class: events.ClassServerError, Scope: account}, false},
+		"broke off after it told usage": {events.Failure{Class: events.ClassNetwork, Scope: account, Answer: used}, false},
+	} {
+		if got := possiblyBilled(&row.f); got != row.want {
+			t.Errorf("%s: %t", name, got)
+		}
+		if says := strings.Contains(outcomeWords(&row.f, "1s"), "may be billed"); says && !row.want {
+			t.Errorf("%s: %s", name, outcomeWords(&row.f, "1s"))
+		}
+	}
+}

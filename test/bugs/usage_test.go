@@ -129,3 +129,22 @@ func Test_B106_one_request_two_attempts(t *testing.T) {
 		t.Errorf("%v: usage %+v, want none of a and b's", w.classes(), usageOf(out[0]))
 	}
 }
+
+// The key is the client's: the same body may come again, another may not, and
+// another client's key is another key.
+func Test_B106_one_key_with_two_bodies(t *testing.T) {
+	w := start(t)
+	w.good("a")
+	first := chat.with("Idempotency-Key", "k1")
+	w.do(first).want(t, 200)
+	w.do(first).want(t, 200)
+	other := chat.saying(`{"model":"m1","messages":[{"role":"user","content":"something else"}]}`)
+	got := w.do(other.with("Idempotency-Key", "k1"))
+	got.want(t, 409)
+	if got.header.Get("Waybill-Refusal") != "idempotency_conflict" || got.header.Get("X-Should-Retry") != "false" {
+		t.Errorf("%v", got.header)
+	}
+	w.do(other.with("Idempotency-Key", "k2")).want(t, 200)
+	w.do(other).want(t, 200)
+	w.wantHits(map[string]int{"a": 4})
+}

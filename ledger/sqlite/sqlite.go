@@ -140,5 +140,8 @@ func open(path string, flags zs.OpenFlags) (*zs.Conn, error) {
 		return nil, err
 	}
 	c.SetBusyTimeout(2 * time.Second)
+	if _, err := one(c, "PRAGMA schema_version"); zs.ErrCode(err) == zs.ResultNotADB { // the first look into the file
+		return nil, errors.Join(fmt.Errorf("%w: it is no SQLite database; name another file, or move this one away", ErrForeign), c.Close())
+	}
 	return c, nil
 }

@@ -105,8 +105,11 @@ func TestADatabaseOfSomethingElseIsLeftAlone(t *testing.T) {
 	}
 	text := filepath.Join(t.TempDir(), "text.db")
 	os.WriteFile(text, []byte(strings.Repeat("not a database at all ", 100)), 0o644)
-	if _, err := sqlite.Open(text); err == nil {
-		t.Error("a text file was opened as a ledger")
+	if _, err := sqlite.Open(text); !errors.Is(err, sqlite.ErrForeign) {
+		t.Errorf("a text file as a ledger: %v", err)
+	}
+	if _, err := sqlite.OpenReader(text); !errors.Is(err, sqlite.ErrForeign) || strings.Contains(err.Error(), "PRAGMA") {
+		t.Errorf("a text file as a ledger to read: %v", err)
 	}
 }
 

@@ -8,7 +8,7 @@ GO        ?= go
 PACKAGES  ?= ./...
 TESTFLAGS ?=
 FUZZTIME  ?= 20s
-LINT      ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+GOLANGCI  ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # Modules of their own under test/: their dependencies stay out of the product.
 TEST_MODULES := $(patsubst %/go.mod,%,$(wildcard test/*/go.mod))
 SOURCES   := $(shell find . -name '*.go' -not -path './test/*' -not -path './.git/*' 2>/dev/null) go.mod go.sum
@@ -45,7 +45,7 @@ test-modules: bin/waybill-race # the tests that live in modules of their own, ag
 lint: ## gofmt, go vet and golangci-lint
 	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "not gofmt-ed:"; echo "$$out"; exit 1; }
 	$(GO) vet ./...
-	@if command -v golangci-lint >/dev/null; then golangci-lint run ./...; else $(GO) run $(LINT) run ./...; fi
+	@if command -v golangci-lint >/dev/null; then golangci-lint run ./...; else $(GO) run $(GOLANGCI) run ./...; fi
 
 bench: build ## the benchmark against a bare reverse proxy; BENCH_SECONDS and BENCH_ROUNDS shorten it
 	$(GO) run ./test/bench

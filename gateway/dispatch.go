@@ -48,7 +48,7 @@ func (a *attempt) send() *failure {
 	if a.answer.DispatchedAt == 0 {
 		a.answer.DispatchedAt = a.x.g.engine.Now()
 	}
-	resp, err := a.up.endpoint(&a.x.g.pools, a.Policy.ConnectTimeout).Send(a.w.ctx, req)
+	resp, err := a.up.endpoint(&a.x.g.pools, a.Policy.ConnectTimeout).Send(a.w.ctx, req) //nolint:bodyclose // the attempt closes it when it ends
 	if err != nil {
 		return a.broken(err)
 	}

@@ -68,9 +68,10 @@ func (a *API) follow(w http.ResponseWriter, r *http.Request, f ledger.Filter, af
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(a.life, cancel)()
-	frames, done := make(chan []byte), make(chan error, 1)
+	frames, done := make(chan []byte), make(chan struct{})
 	go func() {
-		done <- a.o.Log.Follow(ctx, after, func(got []events.Event) error { return send(ctx, frames, f, got) })
+		defer close(done)
+		_ = a.o.Log.Follow(ctx, after, func(got []events.Event) error { return send(ctx, frames, f, got) }) // the stream ends with it
 	}()
 	s := sender{w: w, c: http.NewResponseController(w)}
 	s.begin()

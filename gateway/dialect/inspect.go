@@ -27,10 +27,10 @@ func (o *Operation) Inspect(form Form, contentType string) Inspector {
 }
 
 func (o *Operation) inspectSSE() Inspector {
-	switch {
-	case o.Dialect == events.DialectAnthropic:
+	switch o.Dialect {
+	case events.DialectAnthropic:
 		return newFrames(messagesProtocol)
-	case o.Dialect == events.DialectGemini:
+	case events.DialectGemini:
 		return newFrames(contentProtocol)
 	}
 	switch o.kind {

@@ -45,7 +45,7 @@ func (j *judge) slots(c *cell, stale bool) {
 	switch {
 	case c.held:
 		c.state = isTrying
-	case c.slotEnd != 0 && !(c.walled && !ready):
+	case c.slotEnd != 0 && (!c.walled || ready):
 		c.state = isResting
 	case ready:
 		c.state = isDue

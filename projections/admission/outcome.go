@@ -214,7 +214,7 @@ func (f *fold) endTrial(at events.Time, where *place, axis events.Axis, how endi
 	end := func(o *owner) {
 		if o != nil {
 			f.endSlots(o, at, func(p *place, s *slot) (mine, rest bool) {
-				return true, how == rests && !(where != nil && p == where && s.axis == axis)
+				return true, how == rests && (where == nil || p != where || s.axis != axis)
 			})
 		}
 	}

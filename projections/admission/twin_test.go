@@ -165,7 +165,7 @@ func twinFamily(a *twinAccount, family, model string) bool {
 			return slices.ContainsFunc(f.Models, func(g string) bool { return events.Glob(low(g), model) })
 		}
 	}
-	return slices.Contains(strings.FieldsFunc(model, func(r rune) bool { return !(r >= '0' && r <= '9' || r >= 'a' && r <= 'z') }), family)
+	return slices.Contains(strings.FieldsFunc(model, func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'z') }), family)
 }
 
 // families are all family names that any evidence may use.
@@ -418,7 +418,7 @@ func (s *scan) failure(i int, e *events.Event, f *events.Failure) {
 		calm([]spot{host})
 	}
 	s.endSlots(e, at, func(sl *twinSlot) bool {
-		return !atOnce && !(sl.spot == landed && sl.axis == x.axis)
+		return !atOnce && (sl.spot != landed || sl.axis != x.axis)
 	})
 }
 

@@ -21,7 +21,7 @@ type Cache struct {
 type scratch struct {
 	candidates []Candidate
 	standing   []standing
-	busy       []int64
+	busy       []int64 // per candidate: in flight plus one, as far as asked
 }
 
 type asking struct {

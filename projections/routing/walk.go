@@ -30,7 +30,6 @@ type walk struct {
 	free   admission.Verdict // of the held one, as if its slot were free
 	own    int               // the pinned candidate
 	looked int               // candidates of the tiers looked at
-	busy   []int64           // per candidate: in flight plus one, as far as asked
 
 	marked        bool // the stamp says something of single candidates
 	scratch       *scratch
@@ -119,7 +118,7 @@ func (d *walk) saturated(i int) bool {
 // load is an account's requests in flight: asked once per candidate, recorded
 // unless zero. A replay asks in the same order.
 func (d *walk) load(i int) int64 {
-	busy := d.scratch.busy // in flight plus one, as far as asked
+	busy := d.scratch.busy
 	if len(busy) == 0 {
 		n := len(d.route.members) + 1
 		busy = slices.Grow(busy, n)[:n]

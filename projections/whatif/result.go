@@ -105,7 +105,7 @@ func keptOut(r events.Reason) bool {
 
 func (t *tally) proposedSkips(d *routing.Decision) {
 	for i := range d.Candidates {
-		if c := &d.Candidates[i]; keptOut(c.Reason) && !(d.Action == routing.Dispatch && c.Account == d.Account) {
+		if c := &d.Candidates[i]; keptOut(c.Reason) && (d.Action != routing.Dispatch || c.Account != d.Account) {
 			t.account(c.Account).proposed.Skipped++
 		}
 	}

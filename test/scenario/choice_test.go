@@ -123,10 +123,10 @@ func aSlotHasOneHolder(c *chance, r *Request, s events.Stamp, _ *routing.Decisio
 		}
 		for _, cell := range grant.Cells {
 			of := a.ID
-			switch {
-			case cell.Scope.Kind == events.ScopeGroup:
+			switch cell.Scope.Kind {
+			case events.ScopeGroup:
 				of = "group " + a.Settings.Group
-			case cell.Scope.Kind == events.ScopeEndpoint:
+			case events.ScopeEndpoint:
 				of = "endpoint " + a.Settings.Endpoint
 			}
 			all = append(all, held{o, cell, of})

@@ -265,7 +265,7 @@ func (s *Scanner) value(c byte, i int) {
 		s.state, s.lit = stLiteral, "rue"
 	case 'f':
 		kind = False
-		s.state, s.lit = stLiteral, "alse"
+		s.state, s.lit = stLiteral, "false"[1:]
 	case 'n':
 		kind = Null
 		s.state, s.lit = stLiteral, "ull"

@@ -59,8 +59,8 @@ type walk struct {
 
 func (w *walk) row(r *Row) error {
 	fault := w.check.Next(r, r.ContentHash())
-	if fault == nil && r.Position == w.opt.Expect.Position && r.Hash != w.opt.Expect.Hash {
-		fault = &Fault{r.Position, FaultHead, "another event stood here when the expected head was taken: the ledger was rewritten"}
+	if fault == nil {
+		fault = w.opt.Expect.Holds(r)
 	}
 	if fault == nil {
 		if _, err := w.codec.Open(&r.Record); err != nil {
@@ -86,8 +86,7 @@ func (w *walk) end() {
 	if w.found.Fault == nil {
 		w.found.Fault = w.check.End(w.head)
 	}
-	if want := w.opt.Expect.Position; w.found.Fault == nil && w.head.Position < want {
-		w.found.Fault = &Fault{w.head.Position + 1, FaultHead,
-			fmt.Sprintf("the ledger ends at %d, but it went up to %d before: its end was cut off", w.head.Position, want)}
+	if w.found.Fault == nil {
+		w.found.Fault = Cut(w.head, w.opt.Expect)
 	}
 }

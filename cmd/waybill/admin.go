@@ -20,8 +20,8 @@ func (s *service) serveAdmin(context.Context) error {
 	}
 	s.api = admin.New(admin.Options{
 		Engine: s.engine, Log: s.ledger, Token: s.source.Env.AdminToken.Reveal(), Hosts: []string{host}, Version: version(),
-		About:  admin.About{DataPlane: s.dataURL(), Ledger: redactURL(s.source.Env.Ledger), Sandbox: s.upstream != nil},
-		Ready:  s.ready,
+		About: admin.About{DataPlane: s.dataURL(), Ledger: redactURL(s.source.Env.Ledger), Sandbox: s.upstream != nil},
+		Ready: s.ready, Checkpoint: s.checkpoints.State,
 		Logger: s.log, Metrics: s.metrics.handler(s.source.Env),
 	})
 	s.admin.serve(s.api, s.failed)
@@ -35,6 +35,7 @@ func (s *service) ready(ctx context.Context) []admin.Check {
 		s.ledgerCheck(),
 		check("clock", s.engine.ClockError()),
 		check("views", s.caughtUp(ctx)),
+		{Name: "checkpoint", OK: true, Note: checkpointNote(s.checkpoints, s.now())},
 	}
 }
 

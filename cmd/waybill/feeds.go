@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"path/filepath"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/waybill/waybill/gateway/config"
 	"github.com/waybill/waybill/ledger/feed"
 )
 
@@ -18,23 +16,12 @@ const (
 	feedBackoff = time.Second
 )
 
-// feedsDir is where the places and poison queues are: beside an embedded
-// ledger, else beside the spool, which is this replica's own.
-func feedsDir(e config.Environment) (string, error) {
-	where := e.Ledger
-	if shared(where) {
-		where = e.Spool
-	}
-	path, err := ledgerPath(where)
-	return filepath.Join(filepath.Dir(path), "feeds"), err
-}
-
 // openFeeds finds each consumer's place before the first request.
 func (s *service) openFeeds(ctx context.Context) error {
 	if len(s.config.Feeds) == 0 {
 		return nil
 	}
-	dir, err := feedsDir(s.source.Env)
+	dir, err := besideLedger(s.source.Env, "feeds")
 	if err != nil {
 		return usageError(err)
 	}

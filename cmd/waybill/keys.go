@@ -10,20 +10,24 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/waybill/waybill/ledger/checkpoint"
 )
 
-// keysCommand groups what concerns client keys.
+// keysCommand groups what concerns keys of our own.
 type keysCommand struct{}
 
 func (*keysCommand) cobra() *cobra.Command {
-	return &cobra.Command{Use: "keys", Short: "Make client keys", Args: cobra.NoArgs}
+	return &cobra.Command{Use: "keys", Short: "Make client keys, show the key of checkpoints", Args: cobra.NoArgs}
 }
 
-func (*keysCommand) commands() []command { return []command{&keysNewCommand{}} }
+func (*keysCommand) commands() []command {
+	return []command{&keysNewCommand{}, &keysCheckpointCommand{}}
+}
 
 // Run implements command: the group alone is a usage error.
 func (*keysCommand) Run(context.Context, *std, []string) error {
-	return usageError(errors.New("say what: waybill keys new"))
+	return usageError(errors.New("say what: waybill keys new, or waybill keys checkpoint"))
 }
 
 // keysNewCommand makes a client key. It is printed once and kept nowhere.
@@ -45,5 +49,31 @@ func (c *keysNewCommand) Run(_ context.Context, s *std, _ []string) error {
 		return printJSON(s.out, map[string]string{"id": c.id, "key": key, "key_sha256": hex.EncodeToString(digest[:])})
 	}
 	_, err := fmt.Fprintf(s.out, "key, shown this once: %s\n\nfor the config:\nclients:\n  - {id: %s, key_sha256: %s}\n", key, c.id, hex.EncodeToString(digest[:]))
+	return err
+}
+
+// keysCheckpointCommand shows what others verify this gateway's checkpoints with.
+type keysCheckpointCommand struct{}
+
+func (*keysCheckpointCommand) cobra() *cobra.Command {
+	return &cobra.Command{
+		Use: "checkpoint", Short: "Print the verifier key of this gateway's checkpoints, made when there is none yet", Args: cobra.NoArgs,
+	}
+}
+
+// Run implements command.
+func (*keysCheckpointCommand) Run(_ context.Context, s *std, _ []string) error {
+	_, path, err := checkpointPlaces(s)
+	if err != nil {
+		return err
+	}
+	k, err := checkpoint.OpenKey(path)
+	if err != nil {
+		return usageError(err)
+	}
+	if s.json {
+		return printJSON(s.out, map[string]string{"key": k.Verifier(), "file": path})
+	}
+	_, err = fmt.Fprintln(s.out, k.Verifier())
 	return err
 }

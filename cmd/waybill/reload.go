@@ -110,8 +110,8 @@ func (s *service) reload(ctx context.Context) {
 	if next.Digest() == s.config.Digest() && sameSecrets(next, s.config) {
 		return
 	}
-	if next.RequireRoles != s.config.RequireRoles {
-		s.log.Warn("needs a restart", "key", "ledger.require_roles")
+	if next.Ledger != s.config.Ledger {
+		s.log.Warn("needs a restart", "key", "ledger")
 	}
 	creds, err := s.credentialsOf(ctx, next, s.credentials)
 	if err != nil {

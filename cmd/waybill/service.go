@@ -18,6 +18,7 @@ import (
 	"github.com/waybill/waybill/gateway/quota"
 	"github.com/waybill/waybill/gateway/sandbox"
 	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/ledger/checkpoint"
 	"github.com/waybill/waybill/ledger/feed"
 	"github.com/waybill/waybill/ledger/postgres"
 )
@@ -47,6 +48,7 @@ type service struct {
 	api         *admin.API
 	changes     *changes
 	feeds       []*feed.Relay
+	checkpoints *checkpoint.Keeper
 	stopping    atomic.Bool
 	data, admin *listener
 	background  sync.WaitGroup
@@ -60,7 +62,7 @@ type service struct {
 func (s *service) start(ctx context.Context) error {
 	s.failed = make(chan error, 2)
 	for _, step := range []func(context.Context) error{
-		s.expectChanges, s.startSandbox, s.loadConfig, s.openLedger, s.bind, s.openEngine, s.openPoller, s.openGateway, s.serveAdmin, s.openFeeds, s.serveData,
+		s.expectChanges, s.startSandbox, s.loadConfig, s.openLedger, s.bind, s.openEngine, s.openPoller, s.openGateway, s.openCheckpoints, s.serveAdmin, s.openFeeds, s.serveData,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -70,6 +72,7 @@ func (s *service) start(ctx context.Context) error {
 	s.renewCredentials(nil, s.credentials)
 	s.background.Go(func() { s.poller.Run(s.life) })
 	s.background.Go(func() { s.followChanges(s.life) })
+	s.background.Go(func() { s.checkpoints.Run(s.life) })
 	s.runFeeds()
 	if s.upstream != nil {
 		s.background.Go(func() { s.playSandbox(s.life) })
@@ -98,7 +101,7 @@ func (s *service) openPoller(context.Context) error {
 }
 
 func (s *service) openLedger(ctx context.Context) error {
-	store, err := openStore(ctx, s.source.Env.Ledger, s.source.Env, s.config.RequireRoles)
+	store, err := openStore(ctx, s.source.Env.Ledger, s.source.Env, s.config.Ledger.RequireRoles)
 	if err != nil {
 		return err
 	}
@@ -188,6 +191,7 @@ func (s *service) stop() error {
 		errs = append(errs, s.admin.drain(100*time.Millisecond))
 	}
 	if s.ledger != nil {
+		s.lastCheckpoint(ctx)
 		errs = append(errs, s.ledger.Close())
 	}
 	return errors.Join(errs...)

@@ -2,16 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/inquiry"
-	"github.com/waybill/waybill/ledger"
 )
 
 // verifyCommand proves a ledger.
@@ -19,6 +15,7 @@ type verifyCommand struct {
 	reading
 	from       uint64
 	checkpoint string
+	key        string
 }
 
 func (c *verifyCommand) cobra() *cobra.Command {
@@ -29,29 +26,14 @@ func (c *verifyCommand) cobra() *cobra.Command {
 	}
 	c.bind(cmd)
 	cmd.Flags().Uint64Var(&c.from, "from", 1, "count positions and derive decisions from here on (the chain is walked from the start)")
-	cmd.Flags().StringVar(&c.checkpoint, "checkpoint", "", "POSITION:HASH of a head seen earlier and kept elsewhere: it must still be there")
+	cmd.Flags().StringVar(&c.checkpoint, "checkpoint", "", "file of signed checkpoints, or POSITION:HASH, kept elsewhere: what they say must still hold")
+	cmd.Flags().StringVar(&c.key, "key", "", "verifier key of the checkpoints, or a file that holds it (default: this gateway's own)")
 	return cmd
-}
-
-// checkpointOf reads POSITION:HASH.
-func checkpointOf(text string) (h ledger.Head, err error) {
-	if text == "" {
-		return h, nil
-	}
-	position, hash, _ := strings.Cut(text, ":")
-	n, err := strconv.ParseUint(position, 10, 63)
-	b, hexErr := hex.DecodeString(hash)
-	if err != nil || hexErr != nil || len(b) != len(h.Hash) || n == 0 {
-		return h, usageError(fmt.Errorf("checkpoint %q: want POSITION:HASH, as `waybill verify` prints them", text))
-	}
-	h.Position = events.Position(n)
-	copy(h.Hash[:], b)
-	return h, nil
 }
 
 // Run implements command.
 func (c *verifyCommand) Run(ctx context.Context, s *std, _ []string) error {
-	seen, err := checkpointOf(c.checkpoint)
+	seen, err := expected(s, c.checkpoint, c.key)
 	if err != nil {
 		return err
 	}
@@ -60,7 +42,8 @@ func (c *verifyCommand) Run(ctx context.Context, s *std, _ []string) error {
 		return err
 	}
 	defer log.Close()
-	v, err := inquiry.Verify(ctx, log, inquiry.VerifyOptions{From: events.Position(c.from), Checkpoint: seen, Progress: newProgress(s).tell})
+	o := inquiry.VerifyOptions{From: events.Position(c.from), Ledger: seen.ledger, Checkpoints: seen.heads, Progress: newProgress(s).tell}
+	v, err := inquiry.Verify(ctx, log, o)
 	if err != nil {
 		return err
 	}

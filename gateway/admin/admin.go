@@ -16,6 +16,7 @@ import (
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/inquiry"
 	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/ledger/checkpoint"
 	"github.com/waybill/waybill/projections/requests"
 	"github.com/waybill/waybill/projections/routing"
 )
@@ -37,15 +38,16 @@ type Log interface {
 
 // Options make an API.
 type Options struct {
-	Engine  Engine
-	Log     Log
-	Token   string   // bearer token; "" leaves the API open to loopback only
-	Hosts   []string // names that it may be asked by besides loopback, when it has no token
-	Version string
-	About   About
-	Ready   func(ctx context.Context) []Check // for /readyz
-	Metrics http.Handler                      // for /metrics, which guards itself
-	Logger  *slog.Logger
+	Engine     Engine
+	Log        Log
+	Token      string   // bearer token; "" leaves the API open to loopback only
+	Hosts      []string // names that it may be asked by besides loopback, when it has no token
+	Version    string
+	About      About
+	Ready      func(ctx context.Context) []Check // for /readyz
+	Metrics    http.Handler                      // for /metrics, which guards itself
+	Checkpoint func() checkpoint.State           // the latest; nil: none are taken
+	Logger     *slog.Logger
 }
 
 // About is what the landing page says of the gateway.

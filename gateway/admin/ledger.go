@@ -6,6 +6,7 @@ import (
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/inquiry"
+	"github.com/waybill/waybill/ledger/checkpoint"
 	"github.com/waybill/waybill/projections/requests"
 	"github.com/waybill/waybill/projections/routing"
 	"github.com/waybill/waybill/projections/usage"
@@ -19,6 +20,15 @@ type ledgerInfo struct {
 	Folded     events.Position `json:"folded"`
 	Lag        uint64          `json:"lag"`
 	Segments   []segment       `json:"segments"`
+	Checkpoint *signed         `json:"checkpoint"` // the latest; null: none yet
+}
+
+// signed is a checkpoint of the ledger.
+type signed struct {
+	Position   events.Position `json:"position"`
+	Hash       string          `json:"hash"`
+	RecordedAt events.Time     `json:"recorded_at"`
+	Fault      string          `json:"fault,omitempty"` // why the ledger does not hold it any more, or none can be kept
 }
 
 // segment is a part of the ledger that is kept apart.
@@ -40,9 +50,42 @@ func (a *API) ledger(w http.ResponseWriter, r *http.Request) error {
 	if head.Position > 0 {
 		out.Segments = append(out.Segments, segment{1, head.Position, out.Hash})
 	}
+	out.Checkpoint = a.signed()
 	a.o.Engine.View(func(_ routing.View, at events.Position, _ events.Time) { out.Folded = at })
 	out.Lag = uint64(max(head.Position, out.Folded) - out.Folded)
 	return answer(w, http.StatusOK, out)
+}
+
+func (a *API) signed() *signed {
+	if a.o.Checkpoint == nil {
+		return nil
+	}
+	st := a.o.Checkpoint()
+	out := signed{Position: st.Head.Position, Hash: st.Head.Hash.String(), RecordedAt: st.Head.RecordedAt}
+	switch {
+	case st.Fault != nil:
+		out.Fault = st.Fault.Error()
+	case st.Note == nil:
+		return nil
+	}
+	return &out
+}
+
+// checkpoint gives the signed note as it is.
+func (a *API) checkpoint(w http.ResponseWriter, r *http.Request) error {
+	if err := newQuery(r).done(); err != nil {
+		return err
+	}
+	var st checkpoint.State
+	if a.o.Checkpoint != nil {
+		st = a.o.Checkpoint()
+	}
+	if st.Note == nil {
+		return problemf(http.StatusNotFound, "no checkpoint of this ledger was taken yet")
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, err := w.Write(st.Note)
+	return err
 }
 
 // verify checks the whole ledger and derives every decision again.

@@ -49,6 +49,7 @@ func reads() []route {
 		{get, "/events/stream", (*API).stream, doc{summary: "Events as they are committed (server-sent events)", params: join(eventFilter, []param{{"after", "integer", "start after this position; without it, now"}}), media: "text/event-stream"}},
 		{get, "/usage", (*API).usage, doc{summary: "Requests, tokens, skips and refusals", params: join([]param{{"by", "string", "account (default), model, client or day"}}, timeParams, pageParams), answer: list[usage.Sum]{}}},
 		{get, "/ledger", (*API).ledger, doc{summary: "Where the ledger ends, and how far the views are", answer: ledgerInfo{}}},
+		{get, "/ledger/checkpoint", (*API).checkpoint, doc{summary: "The latest signed checkpoint of the ledger, for `waybill verify --checkpoint`", media: "text/plain"}},
 		{get, "/state", (*API).state, doc{summary: "Digests of the live views' canonical state, for rebuild --check", answer: list[inquiry.State]{}}},
 		{get, "/openapi.json", (*API).openapi, doc{summary: "This description", media: "application/json"}},
 	}

@@ -25,7 +25,15 @@ type File struct {
 	Feeds           []Feed // read at start
 	AccountsFromEnv bool
 	ExposeAccount   bool
-	RequireRoles    bool // of the ledger; read at start
+	Ledger          Ledger // read at start
+}
+
+// Ledger is what concerns the ledger besides its place.
+type Ledger struct {
+	RequireRoles       bool
+	CheckpointInterval time.Duration
+	CheckpointDir      string // "": checkpoints, beside an embedded ledger or the spool
+	CheckpointKey      string // "": key in CheckpointDir
 }
 
 // Position is where something stands in the file, both from 1; zero when it
@@ -147,4 +155,6 @@ func Alerts() []FeedEvent {
 }
 
 // defaults is what an empty file means.
-func defaults() File { return File{Policy: events.DefaultPolicy()} }
+func defaults() File {
+	return File{Policy: events.DefaultPolicy(), Ledger: Ledger{CheckpointInterval: 10 * time.Minute}}
+}

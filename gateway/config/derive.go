@@ -45,7 +45,7 @@ func (c *Config) Document() events.Document {
 // gateway.started records.
 func (c *Config) Digest() events.Digest {
 	doc := c.Document()
-	parts := []string{doc.Digest().String(), strconv.FormatBool(c.ExposeAccount), c.Env.Durability, strconv.FormatBool(c.RequireRoles)}
+	parts := []string{doc.Digest().String(), strconv.FormatBool(c.ExposeAccount), c.Env.Durability, fmt.Sprintf("%+v", c.Ledger)}
 	for _, e := range c.Enrolments(func(*Account) events.Epoch { return 0 }) {
 		sealed := events.Seal(&events.Draft{Data: &events.AccountEnrolled{Settings: e.Settings}})
 		parts = append(parts, e.ID, string(sealed.Payload))

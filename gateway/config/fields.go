@@ -22,7 +22,7 @@ func fileFields(f *File) []field {
 			&f.Clients, clientFields, func(c *Client, p Position) { c.At = p }),
 		nested("policy", "The knobs of admission, placement and failover.", func() []field { return policyFields(&f.Policy) }, func(Position) {}),
 		ruleMap("rules", "Rows of low confidence in the providers' tables (docs/providers.md), by id: `off`, or the class that they shall mean.", &f.Rules),
-		nested("ledger", "The ledger. Read at start: a change needs a restart.", func() []field { return ledgerFields(f) }, func(Position) {}),
+		nested("ledger", "The ledger. Read at start: a change needs a restart.", func() []field { return ledgerFields(&f.Ledger) }, func(Position) {}),
 		blocks("feeds", "Webhooks that committed events are delivered to (docs/feeds.md). Read at start: a change needs a restart.",
 			&f.Feeds, feedFields, func(w *Feed, p Position) { w.At = p }),
 		boolean("accounts_from_env", "Also make accounts of the provider keys in the environment.", &f.AccountsFromEnv),
@@ -30,9 +30,12 @@ func fileFields(f *File) []field {
 	}
 }
 
-func ledgerFields(f *File) []field {
+func ledgerFields(l *Ledger) []field {
 	return []field{
-		boolean("require_roles", "Refuse a PostgreSQL role that could change what is stored.", &f.RequireRoles),
+		boolean("require_roles", "Refuse a PostgreSQL role that could change what is stored.", &l.RequireRoles),
+		duration("checkpoint_interval", "Time between two signed checkpoints (docs/ledger.md).", &l.CheckpointInterval, time.Second),
+		text("checkpoint_dir", "Where signed checkpoints are kept. Absent: `checkpoints` beside an embedded ledger, else beside the spool.", &l.CheckpointDir),
+		text("checkpoint_key", "File of the key that signs them, made when it is not there. Absent: `key` in `checkpoint_dir`.", &l.CheckpointKey),
 	}
 }
 

@@ -1,9 +1,13 @@
 package inquiry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/ledger"
@@ -21,7 +25,8 @@ type Verdict struct {
 	SkippedVersions []Skipped       `json:"skipped_versions"`
 	Fault           *Fault          `json:"fault"`
 	Faults          int64           `json:"faults"`
-	Checkpoint      *Head           `json:"checkpoint"` // that was held against the ledger
+	Checkpoint      *Head           `json:"checkpoint"`  // the newest that was held against the ledger
+	Checkpoints     int             `json:"checkpoints"` // how many were
 }
 
 // Head is where a ledger ends.
@@ -45,9 +50,10 @@ type Fault struct {
 
 // VerifyOptions narrow a verification.
 type VerifyOptions struct {
-	From       events.Position // count positions and derive decisions from here on
-	Checkpoint ledger.Head     // a head seen earlier and kept elsewhere: it must still be there; zero: none
-	Progress   Progress
+	From        events.Position // count positions and derive decisions from here on
+	Ledger      uuid.UUID       // the ledger that they are of; nil: not said
+	Checkpoints []ledger.Head   // heads seen earlier and kept elsewhere: they must still be there
+	Progress    Progress
 }
 
 // Verify walks the chain from a position on, decodes every event, and derives
@@ -60,10 +66,8 @@ func Verify(ctx context.Context, log Log, o VerifyOptions) (Verdict, error) {
 		return Verdict{}, fmt.Errorf("find the head: %w", err)
 	}
 	v := Verdict{From: from, Head: Head{head.Position, head.Hash.String()}}
-	c := check{chain: ledger.NewChecker(ledger.Head{}), verdict: &v, expect: o.Checkpoint}
-	if o.Checkpoint.Position > 0 {
-		v.Checkpoint = &Head{o.Checkpoint.Position, o.Checkpoint.Hash.String()}
-	}
+	c := check{chain: ledger.NewChecker(ledger.Head{}), verdict: &v}
+	c.expect(o.Ledger, o.Checkpoints)
 	c.audit = audit.New(audit.Options{Only: func(e *events.Event) bool { return e.Position >= from }, Read: rereader(ctx, log)})
 	err = walk(ctx, log, 0, head.Position, func(r *ledger.Row, content events.Hash, e *events.Event, err error) error {
 		if err := c.next(r, content, e, err); err != nil {
@@ -76,7 +80,7 @@ func Verify(ctx context.Context, log Log, o VerifyOptions) (Verdict, error) {
 	}
 	if v.Fault == nil {
 		c.fault(c.chain.End(head))
-		c.fault(c.cut(head))
+		c.fault(ledger.Cut(head, c.newest))
 	}
 	v.fill(c.audit.Report())
 	return v, nil
@@ -90,16 +94,35 @@ type check struct {
 	chain   *ledger.Checker
 	audit   *audit.Auditor
 	verdict *Verdict
-	expect  ledger.Head
+	id      uuid.UUID     // that the ledger must have; nil: any
+	heads   []ledger.Head // expected and not passed yet, in order
+	newest  ledger.Head   // of them; zero: none is expected
 }
 
-// cut says that the ledger ends before the checkpoint.
-func (c *check) cut(head ledger.Head) *ledger.Fault {
-	if head.Position >= c.expect.Position {
-		return nil
+// expect notes the heads that must still be there.
+func (c *check) expect(id uuid.UUID, heads []ledger.Head) {
+	c.id = id
+	c.heads = slices.Clone(heads)
+	slices.SortFunc(c.heads, func(a, b ledger.Head) int { return cmp.Compare(a.Position, b.Position) })
+	if n := len(c.heads); n > 0 {
+		c.newest = c.heads[n-1]
+		c.verdict.Checkpoint = &Head{c.newest.Position, c.newest.Hash.String()}
+		c.verdict.Checkpoints = n
 	}
-	return &ledger.Fault{Position: head.Position + 1, Kind: ledger.FaultHead,
-		Detail: fmt.Sprintf("the ledger ends at %d, but it went up to %d when the checkpoint was taken: its end was cut off", head.Position, c.expect.Position)}
+}
+
+// held checks the expected heads that a row concerns.
+func (c *check) held(r *ledger.Row) *ledger.Fault {
+	if r.Position == 1 && c.id != uuid.Nil && r.ID != c.id {
+		return &ledger.Fault{Position: 1, Kind: ledger.FaultHead, Detail: fmt.Sprintf("this is ledger %s, the checkpoint is of %s", r.ID, c.id)}
+	}
+	for len(c.heads) > 0 && c.heads[0].Position <= r.Position {
+		if f := c.heads[0].Holds(r); f != nil {
+			return f
+		}
+		c.heads = c.heads[1:]
+	}
+	return nil
 }
 
 func (c *check) next(r *ledger.Row, content events.Hash, e *events.Event, err error) error {
@@ -107,8 +130,8 @@ func (c *check) next(r *ledger.Row, content events.Hash, e *events.Event, err er
 		c.fault(f)
 		return errFault
 	}
-	if r.Position == c.expect.Position && r.Hash != c.expect.Hash {
-		c.fault(&ledger.Fault{Position: r.Position, Kind: ledger.FaultHead, Detail: "another event stood here when the checkpoint was taken: the ledger was rewritten"})
+	if f := c.held(r); f != nil {
+		c.fault(f)
 		return errFault
 	}
 	if err != nil {
@@ -156,7 +179,11 @@ func (v *Verdict) Sentence() string {
 	s := fmt.Sprintf("The ledger holds: %d positions chained without a gap up to %d, %d of %d decisions derived again and the same.",
 		v.Positions, v.Head.Position, v.Rederived, v.Decisions)
 	if v.Checkpoint != nil {
-		s += fmt.Sprintf(" It still holds the checkpoint at %d.", v.Checkpoint.Position)
+		s += fmt.Sprintf(" It still holds the checkpoint at %d", v.Checkpoint.Position)
+		if v.Checkpoints > 1 {
+			s += fmt.Sprintf(" and %d before it", v.Checkpoints-1)
+		}
+		s += "."
 	}
 	for _, k := range v.SkippedVersions {
 		s += fmt.Sprintf(" %d decisions were made under rules version %d, which this binary does not carry.", k.Decisions, k.Rules)

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/config"
+	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/ledger/checkpoint"
+)
+
+// placesOf is where a configuration keeps checkpoints and their key: beside an
+// embedded ledger, else beside the spool, which is this replica's own.
+func placesOf(l config.Ledger, e config.Environment) (dir, key string, err error) {
+	dir, key = l.CheckpointDir, l.CheckpointKey
+	if dir == "" {
+		if dir, err = besideLedger(e, "checkpoints"); err != nil {
+			return "", "", usageError(err)
+		}
+	}
+	if key == "" {
+		key = filepath.Join(dir, "key")
+	}
+	return dir, key, nil
+}
+
+// besideLedger is a place for what this replica keeps in files.
+func besideLedger(e config.Environment, name string) (string, error) {
+	where := e.Ledger
+	if shared(where) {
+		where = e.Spool
+	}
+	path, err := ledgerPath(where)
+	return filepath.Join(filepath.Dir(path), name), err
+}
+
+// checkpointPlaces is placesOf for a command.
+func checkpointPlaces(s *std) (dir, key string, err error) {
+	src, _, err := findSource(s, false)
+	if err == nil && src.sandbox {
+		err = src.at("http://127.0.0.1:0")
+	}
+	if err != nil {
+		return "", "", err
+	}
+	c, err := src.load()
+	if err != nil {
+		return "", "", err
+	}
+	return placesOf(c.Ledger, c.Env)
+}
+
+// openCheckpoints goes on after the latest checkpoint, and looks at once
+// whether the ledger still holds it.
+func (s *service) openCheckpoints(ctx context.Context) error {
+	dir, path, err := placesOf(s.config.Ledger, s.source.Env)
+	if err != nil {
+		return err
+	}
+	key, err := checkpoint.OpenKey(path)
+	if err != nil {
+		return usageError(err)
+	}
+	s.checkpoints, err = checkpoint.NewKeeper(checkpoint.Options{
+		Store: s.ledger, Key: key, Dir: dir, Interval: s.config.Ledger.CheckpointInterval, Now: s.now, Logger: s.log,
+	})
+	if err != nil {
+		return err
+	}
+	s.metrics.registry.MustRegister(checkpointCollector{s.checkpoints})
+	_ = s.checkpoints.Take(ctx) // Run tries again, and tells
+	return nil
+}
+
+// lastCheckpoint covers what was appended until the end.
+func (s *service) lastCheckpoint(ctx context.Context) {
+	if s.checkpoints == nil {
+		return
+	}
+	if err := s.checkpoints.Take(ctx); err != nil {
+		s.log.Error("no last checkpoint of the ledger was taken", "error", err)
+	}
+}
+
+// expectation is what a ledger must still hold.
+type expectation struct {
+	ledger uuid.UUID // nil: any
+	heads  []ledger.Head
+}
+
+// expected reads --checkpoint: POSITION:HASH, or a file of notes, each signed
+// with the key.
+func expected(s *std, text, key string) (x expectation, err error) {
+	if text == "" {
+		return x, nil
+	}
+	list, err := os.ReadFile(text)
+	if errors.Is(err, fs.ErrNotExist) && strings.Contains(text, ":") {
+		h, err := headOf(text)
+		return expectation{heads: []ledger.Head{h}}, err
+	}
+	if err != nil {
+		return x, usageError(fmt.Errorf("checkpoint: %w; give a file of signed checkpoints, or POSITION:HASH", err))
+	}
+	v, err := verifierOf(s, key)
+	if err != nil {
+		return x, usageError(err)
+	}
+	notes := checkpoint.Split(list)
+	if len(notes) == 0 {
+		return x, usageError(fmt.Errorf("checkpoint %s: %w", text, checkpoint.ErrMalformed))
+	}
+	for i, msg := range notes {
+		c, err := checkpoint.Open(msg, v)
+		if err != nil {
+			return x, fmt.Errorf("checkpoint %d of %s: %w", i+1, text, err)
+		}
+		if x.ledger != uuid.Nil && c.Ledger != x.ledger {
+			return x, fmt.Errorf("checkpoint %d of %s is of ledger %s, the one before it of %s", i+1, text, c.Ledger, x.ledger)
+		}
+		x.ledger, x.heads = c.Ledger, append(x.heads, c.Head)
+	}
+	return x, nil
+}
+
+// verifierOf reads --key: the key itself, or a file with it; without either,
+// this gateway's own.
+func verifierOf(s *std, key string) (note.Verifier, error) {
+	if key == "" {
+		_, path, err := checkpointPlaces(s)
+		if err != nil {
+			return nil, err
+		}
+		k, err := checkpoint.ReadKey(path)
+		if err != nil {
+			return nil, fmt.Errorf("give --key, as `waybill keys checkpoint` prints it: %w", err)
+		}
+		key = k.Verifier()
+	} else if b, err := os.ReadFile(key); err == nil {
+		key = strings.TrimSpace(string(b))
+	}
+	v, err := note.NewVerifier(key)
+	if err != nil {
+		return nil, fmt.Errorf("--key: %w; give what `waybill keys checkpoint` prints", err)
+	}
+	return v, nil
+}
+
+// headOf reads POSITION:HASH.
+func headOf(text string) (h ledger.Head, err error) {
+	position, hash, _ := strings.Cut(text, ":")
+	n, err := strconv.ParseUint(position, 10, 63)
+	b, hexErr := hex.DecodeString(hash)
+	if err != nil || hexErr != nil || len(b) != len(h.Hash) || n == 0 {
+		return h, usageError(fmt.Errorf("checkpoint %q: want POSITION:HASH, as `waybill verify` prints them, or a file of signed ones", text))
+	}
+	h.Position = events.Position(n)
+	copy(h.Hash[:], b)
+	return h, nil
+}
+
+// checkpointCollector reads the keeper when it is asked.
+type checkpointCollector struct{ keeper *checkpoint.Keeper }
+
+func (checkpointCollector) descs() (position, sound *prometheus.Desc) {
+	return prometheus.NewDesc("waybill_ledger_checkpoint_position", "Position of the latest signed checkpoint.", nil, nil),
+		prometheus.NewDesc("waybill_ledger_checkpoint_sound", "1 while the ledger holds its latest checkpoint and new ones can be kept.", nil, nil)
+}
+
+// Describe implements prometheus.Collector.
+func (c checkpointCollector) Describe(ch chan<- *prometheus.Desc) {
+	position, sound := c.descs()
+	ch <- position
+	ch <- sound
+}
+
+// Collect implements prometheus.Collector.
+func (c checkpointCollector) Collect(ch chan<- prometheus.Metric) {
+	position, sound := c.descs()
+	st, ok := c.keeper.State(), 1.0
+	if st.Fault != nil {
+		ok = 0
+	}
+	ch <- prometheus.MustNewConstMetric(position, prometheus.GaugeValue, float64(st.Head.Position))
+	ch <- prometheus.MustNewConstMetric(sound, prometheus.GaugeValue, ok)
+}
+
+// checkpointNote is for /readyz: a fault of the ledger stops no traffic, it is
+// told.
+func checkpointNote(k *checkpoint.Keeper, now time.Time) string {
+	st := k.State()
+	switch {
+	case st.Fault != nil:
+		return "NO LONGER SOUND: " + st.Fault.Error()
+	case st.Note == nil:
+		return "none yet"
+	}
+	return fmt.Sprintf("position %d, %s ago", st.Head.Position, now.Sub(st.Head.RecordedAt.Std()).Round(time.Second))
+}

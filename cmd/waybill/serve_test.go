@@ -66,7 +66,7 @@ func (l *lockedBuffer) await(t *testing.T, text string, n int) {
 
 func environmentIn(dir string, extra ...string) []string {
 	return append([]string{"WAYBILL_LISTEN=127.0.0.1:0", "WAYBILL_ADMIN_LISTEN=127.0.0.1:0", "HOME=" + dir,
-		"WAYBILL_LEDGER=sqlite:" + filepath.Join(dir, "var", "waybill.db")}, extra...)
+		"WAYBILL_LEDGER=sqlite:" + filepath.Join(dir, "var", "waybill.db"), "WAYBILL_SPOOL=" + filepath.Join(dir, "var", "spool.db")}, extra...)
 }
 
 // startServe runs a command that serves, and returns once it has greeted.

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 
 	"github.com/google/uuid"
 )
@@ -73,6 +74,18 @@ type Hash [32]byte
 
 // String is hex.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
+
+// MarshalText is hex.
+func (h Hash) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, h[:]), nil }
+
+// UnmarshalText reads hex.
+func (h *Hash) UnmarshalText(b []byte) error {
+	if len(b) != hex.EncodedLen(len(h)) {
+		return fmt.Errorf("a hash has %d hex digits, not %d", hex.EncodedLen(len(h)), len(b))
+	}
+	_, err := hex.Decode(h[:], b)
+	return err
+}
 
 // Header is the envelope that a writer fills in.
 type Header struct {

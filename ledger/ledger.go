@@ -76,7 +76,9 @@ type Store interface {
 	Commit(ctx context.Context, batch []events.Record) ([]Result, error)
 	// Scan calls fn for the rows after a position, in order, until limit rows
 	// (0: no limit), the head, or fn's error. The row and its payload are
-	// reused between calls. No lock or snapshot is held while fn runs.
+	// reused between calls. No lock or snapshot is held while fn runs. Where
+	// rows behind the position have left the store it is ErrArchived: a scan
+	// never skips what was there.
 	Scan(ctx context.Context, after events.Position, f Filter, limit int, fn func(*Row) error) error
 	Head(ctx context.Context) (Head, error)
 	Close() error

@@ -12,6 +12,7 @@ const FaultUnreadable = "unreadable"
 
 // VerifyOptions say what to verify.
 type VerifyOptions struct {
+	After    Head                  // where the store's own rows follow, when those before it are archived and not at hand
 	From     events.Position       // the first position to check; 0 and 1: all
 	Expect   Head                  // a head seen earlier, kept elsewhere: it must still be there; zero: none
 	Progress func(events.Position) // called now and then with the position reached
@@ -34,9 +35,9 @@ func Verify(ctx context.Context, s Store, o VerifyOptions) (Verified, error) {
 		return Verified{}, fmt.Errorf("verify: %w", err)
 	}
 	w := walk{opt: o, head: head}
-	after := events.Position(0)
-	w.check = NewChecker(Head{})
-	if o.From > 1 { // the row before is read for its hash
+	after := o.After.Position
+	w.check = NewChecker(o.After)
+	if o.From > after+1 { // the row before is read for its hash
 		after = o.From - 2
 		w.check = NewCheckerFrom(after)
 	}

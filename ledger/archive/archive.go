@@ -61,19 +61,47 @@ func Write(ctx context.Context, s ledger.Store, from, to events.Position, w io.W
 }
 
 func write(ctx context.Context, s ledger.Store, from, to events.Position, w io.Writer, p Progress) (Span, error) {
-	check, after := ledger.NewChecker(ledger.Head{}), events.Position(0)
 	if from > 1 { // the row before is read for its hash
-		after = from - 2
-		check = ledger.NewCheckerFrom(after)
+		before, err := headAt(ctx, s, from-1)
+		if err != nil {
+			return Span{}, fmt.Errorf("export: %w", err)
+		}
+		return writeAfter(ctx, s, before, to, w, p)
 	}
+	return writeAfter(ctx, s, ledger.Head{}, to, w, p)
+}
+
+// headAt is the place of one position.
+func headAt(ctx context.Context, s ledger.Store, at events.Position) (h ledger.Head, err error) {
+	if g, ok := s.(ledger.Segmented); ok {
+		l, err := g.Layout(ctx, 0)
+		if err != nil {
+			return h, err
+		}
+		for i := range l.Archived {
+			if l.Archived[i].End.Position == at {
+				return l.Archived[i].End, nil
+			}
+		}
+	}
+	err = s.Scan(ctx, at-1, ledger.Filter{UpTo: at}, 1, func(r *ledger.Row) error {
+		h = ledger.Head{Position: r.Position, Hash: r.Hash, RecordedAt: r.RecordedAt}
+		return nil
+	})
+	if err == nil && h.Position != at {
+		err = &ledger.Fault{Position: at, Kind: ledger.FaultGap, Detail: "the event is missing"}
+	}
+	return h, err
+}
+
+// writeAfter writes the rows behind a head.
+func writeAfter(ctx context.Context, s ledger.Store, before ledger.Head, to events.Position, w io.Writer, p Progress) (Span, error) {
+	check := ledger.NewChecker(before)
 	b := bufio.NewWriterSize(w, 1<<16)
 	var line []byte
-	err := s.Scan(ctx, after, ledger.Filter{UpTo: to}, 0, func(r *ledger.Row) error {
+	err := s.Scan(ctx, before.Position, ledger.Filter{UpTo: to}, 0, func(r *ledger.Row) error {
 		if f := check.Next(r, r.ContentHash()); f != nil {
 			return f
-		}
-		if r.Position < from {
-			return nil
 		}
 		line = append(events.AppendRecordJSON(line[:0], &r.Record, r.Position, r.RecordedAt, r.Hash), '\n')
 		if p != nil && (r.Position%4096 == 0 || r.Position == to) {
@@ -91,7 +119,7 @@ func write(ctx context.Context, s ledger.Store, from, to events.Position, w io.W
 	if err != nil {
 		return Span{}, fmt.Errorf("export: %w", err)
 	}
-	return Span{From: from, To: to, Head: check.Last()}, nil
+	return Span{From: before.Position + 1, To: to, Head: check.Last()}, nil
 }
 
 // Compress wraps a writer; Close ends the frame.

@@ -17,20 +17,23 @@ const blockSize = 4096
 // block collects the accounts of the positions behind the last whole block.
 type block struct{ accounts []int64 }
 
-// resume reads the block at hand.
+// resume reads the block at hand. Positions that are archived count as of no
+// account.
 func (b *block) resume(c *zs.Conn, head events.Position) error {
 	b.accounts = b.accounts[:0]
-	s, err := c.Prepare("SELECT account FROM events WHERE position > ? ORDER BY position")
+	start := head / blockSize * blockSize
+	s, err := c.Prepare("SELECT position, account FROM events WHERE position > ? ORDER BY position")
 	if err != nil {
 		return err
 	}
-	s.BindInt64(1, int64(head/blockSize*blockSize))
+	s.BindInt64(1, int64(start))
 	for {
 		more, err := s.Step()
 		if err != nil || !more {
 			return finish(s, err)
 		}
-		b.accounts = append(b.accounts, s.ColumnInt64(0))
+		gone := s.ColumnInt64(0) - int64(start) - 1 - int64(len(b.accounts))
+		b.accounts = append(append(b.accounts, make([]int64, gone)...), s.ColumnInt64(1))
 	}
 }
 

@@ -54,10 +54,17 @@ func (r *reads) Scan(ctx context.Context, after events.Position, f ledger.Filter
 // fill reads one page.
 func (r *reads) fill(c *zs.Conn, q *query, want int, p *page) error {
 	p.rows, p.arena = p.rows[:0], p.arena[:0]
-	if err := q.bound(c); err != nil || q.nothing {
+	start := q.after
+	if err := q.bound(c); err != nil {
 		return err
 	}
-	if err := q.fill(c, want, p); err != nil {
+	if !q.nothing {
+		if err := q.fill(c, want, p); err != nil {
+			return err
+		}
+	}
+	if err := notArchived(c, start); err != nil { // asked last: what left meanwhile is missing in the page
+		p.rows = p.rows[:0]
 		return err
 	}
 	for i := range p.rows {

@@ -47,6 +47,8 @@ func filled(t *testing.T, n int) string {
 
 func TestConformance(t *testing.T) { ledgertest.Run(t, fresh) }
 
+func TestSegments(t *testing.T) { ledgertest.RunSegments(t, fresh) }
+
 func TestOneWriterOnly(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "waybill.db")
 	s := mustOpen(t, path)

@@ -87,7 +87,7 @@ func (f *follower) read(ctx context.Context, upTo events.Position) error {
 
 // wait blocks until the ledger may have grown.
 func (f *follower) wait(ctx context.Context, changed <-chan struct{}) error {
-	if _, shared := f.log.store.(Shared); !shared {
+	if _, shared := Part[Shared](f.log.store); !shared {
 		select {
 		case <-ctx.Done():
 		case <-f.log.ctx.Done():

@@ -16,7 +16,7 @@ type Scanner interface {
 // Identity is the id of a ledger's first event, which names the ledger: an
 // exact copy has the same, another ledger another one. Nil: it is empty.
 func Identity(ctx context.Context, s Scanner) (id uuid.UUID, err error) {
-	if g, ok := s.(Segmented); ok {
+	if g := layoutOf(s); g != nil {
 		l, err := g.Layout(ctx, 0)
 		if err != nil || len(l.Archived) > 0 {
 			return l.Name(), err
@@ -35,4 +35,15 @@ func (l *Layout) Name() uuid.UUID {
 		return uuid.Nil
 	}
 	return l.Archived[0].Ledger
+}
+
+func layoutOf(s Scanner) Segmented {
+	if g, ok := s.(Segmented); ok {
+		return g
+	}
+	if store, ok := s.(Store); ok {
+		g, _ := Part[Segmented](store)
+		return g
+	}
+	return nil
 }

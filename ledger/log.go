@@ -88,7 +88,7 @@ func OpenWith(store Store, o Options) *Log {
 	l.tail = newTail(l.opt.Tail)
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	go l.run()
-	if s, ok := store.(Shared); ok {
+	if s, ok := Part[Shared](store); ok {
 		go l.watch(s)
 	}
 	return l
@@ -192,7 +192,7 @@ func (l *Log) poke() {
 // Writers tells which other writers are alive; nil when this process is the
 // only one that the store lets append.
 func (l *Log) Writers() Writers {
-	w, _ := l.store.(Writers)
+	w, _ := Part[Writers](l.store)
 	return w
 }
 

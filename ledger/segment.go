@@ -72,7 +72,7 @@ type Detacher interface {
 
 // Layout is the store's, empty where events never leave it.
 func (l *Log) Layout(ctx context.Context, size events.Position) (Layout, error) {
-	if s, ok := l.store.(Segmented); ok {
+	if s, ok := Part[Segmented](l.store); ok {
 		return s.Layout(ctx, size)
 	}
 	return Layout{}, nil
@@ -80,7 +80,7 @@ func (l *Log) Layout(ctx context.Context, size events.Position) (Layout, error) 
 
 // Size is the store's, zero where it does not know.
 func (l *Log) Size(ctx context.Context) (Size, error) {
-	if s, ok := l.store.(Segmented); ok {
+	if s, ok := Part[Segmented](l.store); ok {
 		return s.Size(ctx)
 	}
 	return Size{}, nil

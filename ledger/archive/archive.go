@@ -73,7 +73,7 @@ func write(ctx context.Context, s ledger.Store, from, to events.Position, w io.W
 
 // headAt is the place of one position.
 func headAt(ctx context.Context, s ledger.Store, at events.Position) (h ledger.Head, err error) {
-	if g, ok := s.(ledger.Segmented); ok {
+	if g, ok := ledger.Part[ledger.Segmented](s); ok {
 		l, err := g.Layout(ctx, 0)
 		if err != nil {
 			return h, err

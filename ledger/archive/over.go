@@ -13,57 +13,26 @@ import (
 )
 
 // Over is a store whose scans go on into the archives of what left it: whoever
-// reads it reads the whole ledger. A store that events never leave is returned
-// as it is.
+// reads it reads the whole ledger. Whatever else the store can do is found
+// behind it by ledger.Part. A store that events never leave is returned as it is.
 func Over(s ledger.Store, p *Past) ledger.Store {
-	g, ok := s.(ledger.Segmented)
+	g, ok := ledger.Part[ledger.Segmented](s)
 	if !ok {
 		return s
 	}
-	o := &over{Store: s, Segmented: g, past: p}
-	shared, isShared := s.(ledger.Shared)
-	writers, hasWriters := s.(ledger.Writers)
-	switch {
-	case isShared && hasWriters:
-		return struct {
-			*over
-			ledger.Shared
-			ledger.Writers
-		}{o, shared, writers}
-	case isShared:
-		return struct {
-			*over
-			ledger.Shared
-		}{o, shared}
-	}
-	return o
+	return &over{Store: s, segmented: g, past: p}
 }
 
 // over is a store and its past.
 type over struct {
 	ledger.Store
-	ledger.Segmented
-	past *Past
-	seen atomic.Pointer[ledger.Layout]
+	segmented ledger.Segmented
+	past      *Past
+	seen      atomic.Pointer[ledger.Layout]
 }
 
-// Restore implements ledger.Restorer, where the store does.
-func (o *over) Restore(ctx context.Context, rows []ledger.Row) error {
-	r, ok := o.Store.(ledger.Restorer)
-	if !ok {
-		return errors.New("this store cannot restore rows")
-	}
-	return r.Restore(ctx, rows)
-}
-
-// Detach implements ledger.Detacher, where the store does.
-func (o *over) Detach(ctx context.Context, a *ledger.Archived) error {
-	d, ok := o.Store.(ledger.Detacher)
-	if !ok {
-		return errors.New("the ledger is open for reading only")
-	}
-	return d.Detach(ctx, a)
-}
+// Unwrap is for ledger.Part.
+func (o *over) Unwrap() ledger.Store { return o.Store }
 
 // Scan implements ledger.Store.
 func (o *over) Scan(ctx context.Context, after events.Position, f ledger.Filter, limit int, fn func(*ledger.Row) error) error {
@@ -77,7 +46,7 @@ func (o *over) layout(ctx context.Context, again bool) (*ledger.Layout, error) {
 	if l := o.seen.Load(); l != nil && !again {
 		return l, nil
 	}
-	l, err := o.Layout(ctx, 0)
+	l, err := o.segmented.Layout(ctx, 0)
 	if err != nil {
 		return nil, err
 	}

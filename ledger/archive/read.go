@@ -15,7 +15,7 @@ import (
 // line must be chained to the one before. Rows before a fault stay: they are
 // right.
 func Read(ctx context.Context, s ledger.Store, r io.Reader, p Progress) (Span, error) {
-	to, ok := s.(ledger.Restorer)
+	to, ok := ledger.Part[ledger.Restorer](s)
 	if !ok {
 		return Span{}, fmt.Errorf("import: this store cannot restore rows")
 	}

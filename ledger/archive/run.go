@@ -32,14 +32,14 @@ type Options struct {
 	Now      func() time.Time
 	Progress Progress
 
-	Step     func(string) error // called before each step (write, verify, detach); its error ends the run there
+	Step func(string) error // called before each step (write, verify, detach); its error ends the run there
 }
 
 // Run archives what may leave the store, a span at a time: written to a file,
 // read back and compared with the live rows, recorded, and only then removed.
 // Wherever it ends, every event is in the store or in a verified archive.
 func Run(ctx context.Context, s ledger.Store, o Options) (done []ledger.Archived, err error) {
-	d, ok := s.(ledger.Detacher)
+	d, ok := ledger.Part[ledger.Detacher](s)
 	if !ok {
 		return nil, errors.New("archive: events never leave this store")
 	}
@@ -68,7 +68,7 @@ func Run(ctx context.Context, s ledger.Store, o Options) (done []ledger.Archived
 
 // alone runs fn when no other process archives the ledger.
 func alone(ctx context.Context, s ledger.Store, id uuid.UUID, fn func(context.Context) error) error {
-	w, shared := s.(ledger.Writers)
+	w, shared := ledger.Part[ledger.Writers](s)
 	if !shared {
 		return fn(ctx)
 	}

@@ -90,6 +90,7 @@ func grant(ctx context.Context, conn *pgx.Conn, schema, role string) error {
 		"GRANT USAGE ON SCHEMA " + n + " TO " + r,
 		"GRANT SELECT, INSERT ON events TO " + r,
 		"GRANT SELECT, UPDATE (position, recorded_at, hash) ON head TO " + r,
+		"GRANT SELECT, INSERT, DELETE ON snapshots TO " + r,
 		"GRANT SELECT ON ledger, goose_db_version TO " + r,
 	} {
 		if _, err := conn.Exec(ctx, sql); err != nil {

@@ -16,7 +16,10 @@ import (
 
 // Reader is a ledger that this process only reads, while another may write it,
 // or a copy. It implements ledger.Store, refuses Commit, and ledger.Shared.
-type Reader struct{ reads }
+type Reader struct {
+	reads
+	snapshots *snapshots
+}
 
 // OpenReader opens the ledger in a file for reading. It never creates a
 // ledger: where there is none, that is ErrNotFound.
@@ -25,8 +28,8 @@ func OpenReader(path string) (*Reader, error) {
 		abs, _ := filepath.Abs(path)
 		return nil, fmt.Errorf("%w: looked at %s", ledger.ErrNotFound, abs)
 	}
-	r := &Reader{newReads(path)}
-	r.open = r.connect
+	r := &Reader{newReads(path), newSnapshots(path, false)}
+	r.open = func() (*zs.Conn, error) { return openAsItIs(path) }
 	if err := r.with(context.Background(), r.check); err != nil {
 		return nil, errors.Join(err, r.close())
 	}
@@ -51,13 +54,13 @@ func (r *Reader) check(c *zs.Conn) error {
 	return nil
 }
 
-// connect opens the file as it is: with its log when there is one, and as an
-// immutable copy when there is none, so that reading leaves no file behind.
-func (r *Reader) connect() (*zs.Conn, error) {
-	if fi, err := os.Stat(r.path + "-wal"); err == nil && fi.Size() > 0 {
-		return openReading(r.path, zs.OpenReadOnly)
+// openAsItIs opens a file for reading: with its log when there is one, and as
+// an immutable copy when there is none, so that reading leaves no file behind.
+func openAsItIs(path string) (*zs.Conn, error) {
+	if fi, err := os.Stat(path + "-wal"); err == nil && fi.Size() > 0 {
+		return openReading(path, zs.OpenReadOnly)
 	}
-	abs, err := filepath.Abs(r.path)
+	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
@@ -85,5 +88,8 @@ func (r *Reader) Watch(ctx context.Context, _ func()) error {
 	return nil
 }
 
+// Snapshots implements ledger.Snapshotter.
+func (r *Reader) Snapshots() ledger.Snapshots { return r.snapshots }
+
 // Close implements ledger.Store.
-func (r *Reader) Close() error { return r.close() }
+func (r *Reader) Close() error { return errors.Join(r.close(), r.snapshots.close()) }

@@ -28,7 +28,8 @@ var ErrForeign = errors.New("not a Waybill ledger")
 // Store is a ledger that this process writes. It implements ledger.Store.
 type Store struct {
 	reads
-	lock *os.File
+	snapshots *snapshots
+	lock      *os.File
 
 	mu     sync.Mutex
 	w      *writer // nil after a failure, until the next commit
@@ -47,7 +48,7 @@ func Open(path string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{reads: newReads(path), lock: lock}
+	s := &Store{reads: newReads(path), snapshots: newSnapshots(path, true), lock: lock}
 	if err := s.start(); err != nil {
 		err = errors.Join(err, s.Close())
 		return nil, fmt.Errorf("open ledger %s: %w", path, err)
@@ -108,6 +109,9 @@ func (s *Store) abandon() {
 	s.w = nil
 }
 
+// Snapshots implements ledger.Snapshotter.
+func (s *Store) Snapshots() ledger.Snapshots { return s.snapshots }
+
 // Head implements ledger.Store.
 func (s *Store) Head(ctx context.Context) (ledger.Head, error) {
 	s.mu.Lock()
@@ -126,7 +130,7 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.closed = true
-	err := s.close()
+	err := errors.Join(s.close(), s.snapshots.close())
 	if s.w != nil {
 		err = errors.Join(err, s.w.close())
 	}

@@ -1,0 +1,137 @@
+// Package snapshot says which stored snapshots may be believed. One is given
+// only when it can be read, when what derived it is of the version asked for,
+// and when the ledger at hand has, at its position, the very hash that it was
+// taken at. Everything else is as if it were not there, with a line in the log:
+// a snapshot can be lost, cut off, of another ledger or of another release, and
+// costs time then, never an answer. The package knows no projection.
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/ledger"
+)
+
+// Log is what is needed of a ledger; *ledger.Log is one.
+type Log interface {
+	Scan(ctx context.Context, after events.Position, f ledger.Filter, limit int, fn func(*ledger.Row) error) error
+	Snapshots() ledger.Snapshots
+}
+
+// Store gives and takes snapshots of one ledger. The nil Store has none.
+type Store struct {
+	log    Log
+	table  ledger.Snapshots
+	packer packer
+	logger *slog.Logger
+}
+
+// Of is the snapshots of a ledger, nil when its store keeps none.
+func Of(log Log, logger *slog.Logger) *Store {
+	table := log.Snapshots()
+	if table == nil {
+		return nil
+	}
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	p, err := newPacker()
+	if err != nil {
+		logger.Error("no snapshots", "error", err)
+		return nil
+	}
+	return &Store{log: log, table: table, packer: p, logger: logger}
+}
+
+// errForeign: the ledger has another event where the snapshot was taken.
+var errForeign = errors.New("it was not taken of this ledger")
+
+// Newest is the newest snapshot at or before a position that may be believed.
+func (s *Store) Newest(ctx context.Context, name string, version uint32, upTo events.Position) (ledger.Snapshot, bool) {
+	if s == nil {
+		return ledger.Snapshot{}, false
+	}
+	for upTo > 0 {
+		got, ok, err := s.table.Newest(ctx, name, version, upTo)
+		if err != nil {
+			s.tell(ctx, "snapshots cannot be read", name, upTo, err)
+			return ledger.Snapshot{}, false
+		}
+		if !ok {
+			return ledger.Snapshot{}, false
+		}
+		if err = s.check(ctx, &got); err == nil {
+			return got, true
+		}
+		s.tell(ctx, "snapshot ignored", name, got.At.Position, err)
+		upTo = got.At.Position - 1
+	}
+	return ledger.Snapshot{}, false
+}
+
+func (s *Store) tell(ctx context.Context, what, name string, at events.Position, err error) {
+	if ctx.Err() == nil {
+		s.logger.Warn(what, "name", name, "position", at, "error", err)
+	}
+}
+
+// check unpacks the state and compares the hash with the ledger's.
+func (s *Store) check(ctx context.Context, got *ledger.Snapshot) error {
+	hash, err := s.hashAt(ctx, got.At.Position)
+	if err != nil {
+		return err
+	}
+	if hash != got.At.Hash {
+		return errForeign
+	}
+	got.State, err = s.packer.unpack(got.State)
+	return err
+}
+
+func (s *Store) hashAt(ctx context.Context, at events.Position) (hash events.Hash, err error) {
+	found := false
+	err = s.log.Scan(ctx, at-1, ledger.Filter{UpTo: at}, 1, func(r *ledger.Row) error {
+		found, hash = r.Position == at, r.Hash
+		return nil
+	})
+	if err == nil && !found {
+		err = errForeign
+	}
+	return hash, err
+}
+
+// Save stores snapshots, all or none.
+func (s *Store) Save(ctx context.Context, list ...ledger.Snapshot) error {
+	if s == nil {
+		return nil
+	}
+	packed := make([]ledger.Snapshot, len(list))
+	for i := range list {
+		packed[i] = list[i]
+		packed[i].State = s.packer.pack(list[i].State)
+	}
+	if err := s.table.Save(ctx, packed); err != nil {
+		return fmt.Errorf("save snapshots: %w", err)
+	}
+	return nil
+}
+
+// Places lists what is stored.
+func (s *Store) Places(ctx context.Context) ([]ledger.SnapshotPlace, error) {
+	if s == nil {
+		return nil, nil
+	}
+	return s.table.Places(ctx)
+}
+
+// Drop removes snapshots.
+func (s *Store) Drop(ctx context.Context, list []ledger.SnapshotPlace) error {
+	if s == nil || len(list) == 0 {
+		return nil
+	}
+	return s.table.Drop(ctx, list)
+}

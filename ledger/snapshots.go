@@ -47,7 +47,7 @@ type Snapshotter interface {
 
 // Snapshots is where the store keeps snapshots, nil when it cannot.
 func (l *Log) Snapshots() Snapshots {
-	if s, ok := l.store.(Snapshotter); ok {
+	if s, ok := Part[Snapshotter](l.store); ok {
 		return s.Snapshots()
 	}
 	return nil

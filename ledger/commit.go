@@ -149,7 +149,11 @@ func (l *Log) commit(b *batch) error {
 	}
 	evs, fresh := b.place(results)
 	l.tail.push(fresh)
-	l.tail.advance(newest(results)) // also what an earlier try of unknown outcome had added
+	head := newest(results)
+	l.tail.advance(head) // also what an earlier try of unknown outcome had added
+	if l.opt.Bus != nil && len(fresh) > 0 {
+		l.opt.Bus.Ring(head)
+	}
 	b.settle(evs, results)
 	return nil
 }

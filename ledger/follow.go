@@ -69,7 +69,7 @@ func (f *follower) read(ctx context.Context, upTo events.Position) error {
 	run, err := f.log.Read(ctx, f.at, Filter{UpTo: upTo}, page)
 	switch {
 	case errors.Is(err, ErrUnavailable):
-		f.log.rest(ctx, f.log.opt.Poll)
+		sleep(ctx, f.log.opt.Poll)
 		return nil
 	case err != nil:
 		return fmt.Errorf("follow after %d: %w", f.at, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -33,6 +34,7 @@ type Options struct {
 	Timeout    time.Duration // of one try [10s]
 	Poll       time.Duration // how often followers look at a shared store [250ms]
 	Tail       int           // committed events kept for followers [4096]
+	Bus        Bus           // wakes replicas; nil: the store's own, where it has one
 }
 
 func (o Options) filled() Options {
@@ -74,6 +76,8 @@ type Log struct {
 	urgent bool // one of them is awaited
 	ending bool
 	gate   map[uuid.UUID]uint64 // writer: the sequence number that it must submit next
+
+	deaf atomic.Pointer[error] // why other processes' wake-ups do not come; nil when they do
 }
 
 // Open puts group commit over a store. The log owns the store from then on.
@@ -90,6 +94,9 @@ func OpenWith(store Store, o Options) *Log {
 	go l.run()
 	if s, ok := Part[Shared](store); ok {
 		go l.watch(s)
+	}
+	if o.Bus != nil {
+		go l.watch(o.Bus)
 	}
 	return l
 }
@@ -220,23 +227,26 @@ func (l *Log) Close() error {
 	return l.closed
 }
 
-// watch lets the store say when another process has appended.
-func (l *Log) watch(s Shared) {
+// Deaf says why wake-ups from other processes do not come, nil when they do.
+// Followers look every Options.Poll meanwhile.
+func (l *Log) Deaf() error {
+	if err := l.deaf.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// watch lets a store or a bus say when another process has appended.
+func (l *Log) watch(from Shared) {
 	for l.ctx.Err() == nil {
-		err := s.Watch(l.ctx, l.tail.poke)
+		err := from.Watch(l.ctx, func() {
+			l.deaf.Store(nil)
+			l.tail.poke()
+		})
 		if err == nil || errors.Is(err, context.Canceled) {
 			return
 		}
-		l.rest(l.ctx, l.opt.Poll) // followers poll meanwhile
-	}
-}
-
-// rest waits for d or the end of ctx.
-func (l *Log) rest(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
+		l.deaf.Store(&err)
+		sleep(l.ctx, l.opt.Poll) // followers poll meanwhile
 	}
 }

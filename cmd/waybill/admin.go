@@ -35,6 +35,7 @@ func (s *service) ready(ctx context.Context) []admin.Check {
 		s.ledgerCheck(),
 		check("clock", s.engine.ClockError()),
 		check("views", s.caughtUp(ctx)),
+		s.busCheck(),
 		{Name: "checkpoint", OK: true, Note: checkpointNote(s.checkpoints, s.now())},
 	}
 }
@@ -45,6 +46,16 @@ func (s *service) ledgerCheck() admin.Check {
 	c := check("ledger", s.engine.LedgerError())
 	if c.OK {
 		c.Note = s.ledgerNote
+	}
+	return c
+}
+
+// busCheck never refuses traffic: without wake-ups the replicas look by
+// themselves.
+func (s *service) busCheck() admin.Check {
+	c := admin.Check{Name: "bus", OK: true}
+	if err := s.ledger.Deaf(); err != nil {
+		c.Note = "no wake-ups from other replicas: " + err.Error()
 	}
 	return c
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/waybill/waybill/gateway/config"
 	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/ledger/natsbus"
 	"github.com/waybill/waybill/ledger/postgres"
 	"github.com/waybill/waybill/ledger/sqlite"
 )
@@ -50,6 +51,20 @@ func openStore(ctx context.Context, where string, e config.Environment, requireR
 		return nil, ledgerError(err)
 	}
 	return s, nil
+}
+
+// openBus opens what wakes the replicas of a ledger besides its own store; nil
+// when nothing does.
+func openBus(store ledger.Store, e config.Environment) (*natsbus.Bus, error) {
+	p, ok := store.(*postgres.Store)
+	if !ok || !config.NATSBus(e.Bus) {
+		return nil, nil
+	}
+	b, err := natsbus.Open(e.Bus, p.Name())
+	if err != nil {
+		return nil, usageError(err)
+	}
+	return b, nil
 }
 
 // openReader opens a ledger for reading and never makes one.

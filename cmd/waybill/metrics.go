@@ -150,7 +150,7 @@ type viewCollector struct {
 	log    *ledger.Log
 }
 
-func (c *viewCollector) descs() (admitted, remaining, inFlight, position, spool, lag *prometheus.Desc) {
+func (c *viewCollector) descs() (admitted, remaining, inFlight, position, spool, lag, bus *prometheus.Desc) {
 	d := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(name, help, labels, nil)
 	}
@@ -159,20 +159,21 @@ func (c *viewCollector) descs() (admitted, remaining, inFlight, position, spool,
 		d("waybill_inflight", "Requests in flight.", "account"),
 		d("waybill_ledger_position", "Committed position that the views stand at."),
 		d("waybill_spool_events", "Events that wait for the ledger."),
-		d("waybill_projection_lag_events", "Committed events that the views have not folded.")
+		d("waybill_projection_lag_events", "Committed events that the views have not folded."),
+		d("waybill_bus_connected", "1 while wake-ups from other replicas come, or none are needed; else followers look every 250 ms.")
 }
 
 // Describe implements prometheus.Collector: the series depend on the accounts.
 func (c *viewCollector) Describe(ch chan<- *prometheus.Desc) {
-	a, r, f, p, s, l := c.descs()
-	for _, d := range []*prometheus.Desc{a, r, f, p, s, l} {
+	a, r, f, p, s, l, b := c.descs()
+	for _, d := range []*prometheus.Desc{a, r, f, p, s, l, b} {
 		ch <- d
 	}
 }
 
 // Collect implements prometheus.Collector.
 func (c *viewCollector) Collect(ch chan<- prometheus.Metric) {
-	admitted, remaining, inFlight, position, spool, lag := c.descs()
+	admitted, remaining, inFlight, position, spool, lag, bus := c.descs()
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
@@ -193,6 +194,11 @@ func (c *viewCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	gauge(position, float64(at))
 	gauge(spool, float64(c.engine.Kept()))
+	heard := 1.0
+	if c.log.Deaf() != nil {
+		heard = 0
+	}
+	gauge(bus, heard)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	if h, err := c.log.Head(ctx); err == nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/waybill/waybill/ledger"
 	"github.com/waybill/waybill/ledger/checkpoint"
 	"github.com/waybill/waybill/ledger/feed"
+	"github.com/waybill/waybill/ledger/natsbus"
 	"github.com/waybill/waybill/ledger/postgres"
 )
 
@@ -40,7 +41,8 @@ type service struct {
 	credentials credentials
 	upstream    *sandbox.Upstream // nil unless it is the sandbox
 	ledger      *ledger.Log
-	ledgerNote  string // what people should know of it, "" when nothing
+	bus         *natsbus.Bus // nil unless the replicas are woken by NATS
+	ledgerNote  string       // what people should know of it, "" when nothing
 	engine      *engine.Engine
 	gateway     *gateway.Gateway
 	poller      *quota.Poller
@@ -105,7 +107,14 @@ func (s *service) openLedger(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.ledger = ledger.Open(store)
+	if s.bus, err = openBus(store, s.source.Env); err != nil {
+		return errors.Join(err, store.Close())
+	}
+	o := ledger.Options{}
+	if s.bus != nil {
+		o.Bus = s.bus
+	}
+	s.ledger = ledger.OpenWith(store, o)
 	if p, ok := store.(*postgres.Store); ok {
 		s.ledgerNote = p.Roles().Detail
 	}
@@ -193,6 +202,9 @@ func (s *service) stop() error {
 	if s.ledger != nil {
 		s.lastCheckpoint(ctx)
 		errs = append(errs, s.ledger.Close())
+	}
+	if s.bus != nil {
+		errs = append(errs, s.bus.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -279,6 +279,21 @@ func TestTheEnvironmentIsChecked(t *testing.T) {
 			t.Errorf("%s=%s was accepted", name, value)
 		}
 	}
+	const there = "postgres://h/d"
+	for _, r := range []struct{ bus, ledger, problem string }{
+		{"local", "", ""}, {"postgres", there, ""}, {"nats://h:4222", there, ""}, {"nats://u:secret@h,tls://i", there, ""},
+		{"postgres", "", "needs no bus"}, {"nats://h", "sqlite:x.db", "needs no bus"}, {"http://h", there, "no scheme"},
+		{"nats://", there, "names no host"}, {"nats://u:secret@h:port", there, "cannot be read"}, {"natz", there, "not known"},
+	} {
+		vars := map[string]string{"WAYBILL_BUS": r.bus}
+		if r.ledger != "" {
+			vars["WAYBILL_LEDGER"] = r.ledger
+		}
+		_, _, err := ReadEnvironment(vars)
+		if (err == nil) != (r.problem == "") || err != nil && (!strings.Contains(err.Error(), r.problem) || strings.Contains(err.Error(), "secret")) {
+			t.Errorf("bus %s of %q: %v", r.bus, r.ledger, err)
+		}
+	}
 	_, warnings, err := ReadEnvironment(map[string]string{"WAYBILL_LISTN": "x", "WAYBILL_TEST_POSTGRES": "x", "HOME": "/"})
 	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "did you mean WAYBILL_LISTEN?") {
 		t.Fatalf("%v, %v", warnings, err)

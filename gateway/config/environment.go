@@ -23,18 +23,13 @@ type Environment struct {
 	ClientKey    Secret     `env:"WAYBILL_CLIENT_KEY" doc:"Client key (id default); several are separated by commas."`
 	Ledger       string     `env:"WAYBILL_LEDGER" envDefault:"sqlite:var/waybill.db" doc:"The ledger: sqlite:PATH or postgres://user:password@host/database."`
 	LedgerOwner  Secret     `env:"WAYBILL_LEDGER_OWNER" doc:"URL of the PostgreSQL role that owns the schema, for migrations. Without it one role does both, and append-only is enforced by triggers only."`
-	Bus          string     `env:"WAYBILL_BUS" envDefault:"local" doc:"Wake-ups between replicas: postgres (LISTEN/NOTIFY), or local: they look every 250 ms."`
+	Bus          string     `env:"WAYBILL_BUS" envDefault:"local" doc:"Wake-ups between replicas: postgres (LISTEN/NOTIFY), nats://host:4222 (several servers of a cluster are separated by commas), or local: they look every 250 ms."`
 	Spool        string     `env:"WAYBILL_SPOOL" envDefault:"var/spool.db" doc:"Outage spool; an embedded ledger needs none."`
 	Durability   string     `env:"WAYBILL_DURABILITY" envDefault:"strict" doc:"relaxed skips the wait before the first byte, never the fsync."`
 	LogLevel     slog.Level `env:"WAYBILL_LOG_LEVEL" envDefault:"info" doc:"debug, info, warn or error."`
 	LogFormat    string     `env:"WAYBILL_LOG_FORMAT" envDefault:"text" doc:"text or json."`
 }
 
-// The buses.
-const (
-	BusLocal    = "local"
-	BusPostgres = "postgres"
-)
 
 // ReadEnvironment reads and checks the variables. warnings are for the log:
 // variables that look like ours and are not.
@@ -50,10 +45,7 @@ func ReadEnvironment(vars map[string]string) (e Environment, warnings []string, 
 	}
 	check("WAYBILL_DURABILITY", e.Durability, "strict", "relaxed")
 	check("WAYBILL_LOG_FORMAT", e.LogFormat, "text", "json")
-	check("WAYBILL_BUS", e.Bus, BusLocal, BusPostgres)
-	if e.Bus == BusPostgres && !strings.HasPrefix(e.Ledger, "postgres") {
-		faults = append(faults, Fault{File: "WAYBILL_BUS", Problem: "an embedded ledger has one process and needs no bus", Mend: "unset it, or set WAYBILL_LEDGER=postgres://..."})
-	}
+	faults = append(faults, checkBus(e.Bus, e.Ledger)...)
 	faults = append(faults, checkListen("WAYBILL_LISTEN", e.Listen)...)
 	faults = append(faults, checkListen("WAYBILL_ADMIN_LISTEN", e.AdminListen)...)
 	faults = append(faults, checkTokens(vars)...)

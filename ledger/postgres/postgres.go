@@ -32,7 +32,7 @@ type Options struct {
 	Schema       string // [waybill]
 	RequireRoles bool   // refuse a role that append-only does not bind
 	ReadOnly     bool   // never append, never migrate
-	Silent       bool   // send no notifications (another bus wakes the replicas)
+	Silent       bool   // neither send notifications nor listen (another bus wakes the replicas, or none)
 }
 
 // Store is a ledger in a PostgreSQL database. It implements ledger.Store and
@@ -135,6 +135,10 @@ func where(c *pgx.ConnConfig) string {
 	return fmt.Sprintf("postgres://%s@%s/%s", c.User, c.Host, c.Database)
 }
 
+// Name is the same for all replicas of a ledger, whatever role and address they
+// reach it by.
+func (s *Store) Name() string { return s.conf.Database + "/" + s.opt.Schema }
+
 // Roles says who enforces append-only.
 func (s *Store) Roles() Roles { return s.roles }
 
@@ -167,7 +171,7 @@ func (s *Store) Commit(ctx context.Context, batch []events.Record) ([]ledger.Res
 		return nil, fmt.Errorf("commit %d events: %w", len(batch), unavailable(err))
 	}
 	if s.bell != nil && head != 0 {
-		s.bell.ring(head)
+		s.bell.Ring(head)
 	}
 	return results, nil
 }

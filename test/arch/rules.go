@@ -43,6 +43,7 @@ func layers() []layer {
 		{dir: "ledger/sqlite", may: []string{"events", "ledger", "migrations"}, never: []string{"projections"}},
 		{dir: "ledger/postgres", may: []string{"events", "ledger", "migrations"}, never: []string{"projections"}},
 		{dir: "ledger/feed", may: []string{"events", "ledger"}, never: []string{"projections", "ledger/*"}},
+		{dir: "ledger/natsbus", may: []string{"events", "ledger"}, never: []string{"projections", "ledger/*"}},
 		{dir: "ledger", may: []string{"events"}, never: []string{"projections"}},
 		{dir: "migrations"},
 		{dir: "gateway/provider/catalogue", may: []string{"events", "gateway/provider"}},
@@ -52,7 +53,7 @@ func layers() []layer {
 		{dir: "gateway/redact"},
 		{dir: "gateway/quota", may: []string{"events", "gateway/provider", "gateway/redact"}, never: []string{"gateway/provider/catalogue"}},
 		{dir: "gateway", may: []string{"events", "ledger", "projections", "gateway"},
-			never: []string{"ledger/sqlite", "ledger/postgres", "ledger/ledgertest", "ledger/feed", "gateway/provider/*"}},
+			never: []string{"ledger/sqlite", "ledger/postgres", "ledger/natsbus", "ledger/ledgertest", "ledger/feed", "gateway/provider/*"}},
 		{dir: "cmd", may: everything},
 		{dir: "test", may: everything},
 	}
@@ -64,6 +65,8 @@ func onlyIn() map[string]string {
 		"github.com/ThreeDotsLabs/watermill": "ledger/feed",
 		"github.com/jackc/pgx":               "ledger/postgres",
 		"zombiezen.com/go/sqlite":            "ledger/sqlite",
+		"github.com/nats-io":                 "ledger",
+		"github.com/twmb/franz-go":           "ledger/feed",
 		"github.com/spf13/cobra":             "cmd",
 	}
 }

@@ -56,6 +56,6 @@ func serve(ctx context.Context, s *std, forceSandbox bool) error {
 		return errors.Join(err, svc.stop())
 	}
 	svc.greet()
-	svc.wait(ctx)
-	return svc.stop()
+	err = svc.wait(ctx)
+	return errors.Join(err, svc.stop())
 }

@@ -157,14 +157,18 @@ func (s *service) serveData(context.Context) error {
 	return nil
 }
 
-// wait returns when the process is told to stop, or a listener gives up.
-func (s *service) wait(ctx context.Context) {
+// wait returns when the process is told to stop, a listener gives up, or the
+// ledger is broken, which is its error.
+func (s *service) wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		s.log.Info("stopping; requests in flight may end", "within", drainTime)
 	case err := <-s.failed:
 		s.log.Error("a listener ended", "error", err)
+	case <-s.engine.Broken():
+		return ledgerError(s.engine.LedgerError())
 	}
+	return nil
 }
 
 // stop drains: no new connection, requests in flight end, what they did is

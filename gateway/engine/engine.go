@@ -81,6 +81,7 @@ type Engine struct {
 	life       context.Context // ends with Close; what the engine does by itself runs under it
 	stop       context.CancelFunc
 	followed   chan struct{} // closed when following has ended
+	broken     chan struct{} // closed when the ledger turned out to be broken
 	folding    sync.WaitGroup
 	recovering sync.WaitGroup
 
@@ -135,7 +136,7 @@ func newEngine(o Options) *Engine {
 	rows := requests.New(requests.Keep)
 	e := &Engine{
 		log: o.Log, relaxed: o.Relaxed, strict: o.Strict, logger: o.Logger, observe: o.Observe,
-		nowFunc: o.Now, ids: NewIDs(), view: v, requests: rows, followed: make(chan struct{}), stall: make(chan struct{}),
+		nowFunc: o.Now, ids: NewIDs(), view: v, requests: rows, followed: make(chan struct{}), broken: make(chan struct{}), stall: make(chan struct{}),
 		live: projections.NewLive(v.Admission, v.Pins, rows),
 	}
 	if e.logger == nil {

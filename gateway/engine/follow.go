@@ -2,10 +2,12 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/ledger"
 )
 
 // followRetry is the pause before following is taken up again after a fault.
@@ -38,8 +40,13 @@ func (e *Engine) follow(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		e.logger.Error("following the ledger failed", "error", err)
 		e.setFault(err)
+		if errors.Is(err, ledger.ErrBroken) {
+			e.logger.Error("the ledger is not what it was; nothing is decided any more", "error", err)
+			close(e.broken)
+			return
+		}
+		e.logger.Error("following the ledger failed", "error", err)
 		rest(ctx, followRetry)
 	}
 }
@@ -64,6 +71,11 @@ func (e *Engine) fold(in <-chan []events.Event) {
 	}
 }
 
+// Broken is closed when the ledger that is followed has a hole or has gone
+// back: what was decided on may never have been. It does not heal; a process
+// that starts anew folds what is there.
+func (e *Engine) Broken() <-chan struct{} { return e.broken }
+
 func (e *Engine) setFault(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -82,7 +94,9 @@ func (e *Engine) commit(runs [][]events.Event) {
 			}
 		}
 	}
-	e.fault = nil
+	if !errors.Is(e.fault, ledger.ErrBroken) {
+		e.fault = nil
+	}
 	e.growInFlight()
 	e.wake()
 }

@@ -66,9 +66,11 @@ func (f *follower) give(run []events.Event) error {
 
 // read hands over one page from the store.
 func (f *follower) read(ctx context.Context, upTo events.Position) error {
-	run, err := f.log.Read(ctx, f.at, Filter{UpTo: upTo}, page)
+	limited, cancel := context.WithTimeout(ctx, f.log.opt.Timeout) // a store that hangs is asked again
+	run, err := f.log.Read(limited, f.at, Filter{UpTo: upTo}, page)
+	cancel()
 	switch {
-	case errors.Is(err, ErrUnavailable):
+	case errors.Is(err, ErrUnavailable), errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 		sleep(ctx, f.log.opt.Poll)
 		return nil
 	case err != nil:
@@ -110,9 +112,11 @@ func (f *follower) wait(ctx context.Context, changed <-chan struct{}) error {
 
 // look asks the store how far it is.
 func (f *follower) look(ctx context.Context) error {
-	h, err := f.log.store.Head(ctx)
+	limited, cancel := context.WithTimeout(ctx, f.log.opt.Timeout)
+	h, err := f.log.store.Head(limited)
+	cancel()
 	switch {
-	case errors.Is(err, ErrUnavailable):
+	case errors.Is(err, ErrUnavailable), errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 		return nil
 	case err != nil:
 		if ended := f.log.ended(ctx); ended != nil {

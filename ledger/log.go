@@ -189,6 +189,15 @@ func (l *Log) shut(drafts []events.Draft) {
 	}
 }
 
+// Restart forgets that a writer must submit an event again: the writer knows
+// that nothing of it before what it submits next is missing, since it has seen
+// as committed what was only of unknown outcome here.
+func (l *Log) Restart(writer uuid.UUID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.gate, writer)
+}
+
 func (l *Log) poke() {
 	select {
 	case l.wake <- struct{}{}:

@@ -193,7 +193,7 @@ func (c *viewCollector) Collect(ch chan<- prometheus.Metric) {
 		}
 	}
 	gauge(position, float64(at))
-	gauge(spool, float64(c.engine.Kept()))
+	gauge(spool, float64(waiting(c.engine)))
 	heard := 1.0
 	if c.log.Deaf() != nil {
 		heard = 0
@@ -232,4 +232,10 @@ func (c *viewCollector) statuses() (out []admission.Status, at events.Position) 
 		}
 	})
 	return out, at
+}
+
+// waiting is how many own events wait for a ledger that takes none.
+func waiting(e *engine.Engine) int {
+	o, _ := e.Outage()
+	return o.Events
 }

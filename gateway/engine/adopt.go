@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/waybill/waybill/events"
-	"github.com/waybill/waybill/ledger"
 	"github.com/waybill/waybill/projections/admission"
 )
 
@@ -33,13 +32,14 @@ func (e *Engine) Adopt(ctx context.Context, accounts []Enrolment, doc events.Doc
 		e.mu.Unlock()
 		return 0, nil
 	}
-	t, err := e.record(ledger.Awaited, drafts...)
+	c, err := e.recorded(drafts...)
 	e.adopted = e.adopted || err == nil
 	e.mu.Unlock()
 	if err != nil {
 		return 0, err
 	}
-	return len(drafts), e.settledTicket(ctx, t, "record configuration")
+	_, err = c.durable(ctx, "record configuration")
+	return len(drafts), err
 }
 
 // difference is what lies between the views and a configuration.
@@ -120,12 +120,13 @@ func (e *Engine) amend(ctx context.Context, account string, fn func(*Enrolment))
 		e.mu.Unlock()
 		return nil
 	}
-	t, err := e.record(ledger.Awaited, events.Draft{Header: events.Header{Account: account, Epoch: want.Epoch}, Data: p})
+	c, err := e.recorded(events.Draft{Header: events.Header{Account: account, Epoch: want.Epoch}, Data: p})
 	e.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	return e.settledTicket(ctx, t, "amend account")
+	_, err = c.durable(ctx, "amend account")
+	return err
 }
 
 // Under says that the attempt goes on with another credential of its account:

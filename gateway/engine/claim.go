@@ -13,7 +13,7 @@ type claim struct {
 	account uint32
 	header  events.Header
 	trial   events.Trial
-	ticket  *ledger.Ticket
+	commit  commit
 }
 
 // submitClaim appends the claim behind all own pending events. e.mu is held.
@@ -22,18 +22,19 @@ func (e *Engine) submitClaim(w *walk, d *routing.Decision) (*claim, error) {
 	c := &claim{account: d.Account, trial: *d.Trial, header: events.Header{
 		Account: account.ID, Epoch: account.Epoch, Model: d.Model, Request: w.ask.Request, Attempt: w.ask.Attempt,
 	}}
-	t, err := e.record(ledger.Awaited, events.Draft{Header: c.header, Data: &events.TrialClaimed{Trial: c.trial}})
-	c.ticket = t
+	var err error
+	c.commit, err = e.recorded(events.Draft{Header: c.header, Data: &events.TrialClaimed{Trial: c.trial}})
 	return c, err
 }
 
 // settleClaim returns when the claim is durable and folded, so that the next
 // decision stands at its position or beyond. A client that leaves meanwhile
-// gives the slot back.
+// gives the slot back, and so does an outage: nobody claims then, and the next
+// decision is one of that time.
 func (e *Engine) settleClaim(ctx context.Context, w *walk, c *claim) error {
 	w.claim = c
-	err := e.settledTicket(ctx, c.ticket, "claim trial")
-	if err == nil {
+	spooled, err := c.commit.durable(ctx, "claim trial")
+	if err == nil && !spooled {
 		return nil
 	}
 	e.mu.Lock()

@@ -80,7 +80,7 @@ func (e *Engine) decide(w *walk) (next, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := e.nowFunc()
-	if err := e.ready(now); err != nil {
+	if err := e.admits(); err != nil {
 		return next{}, err
 	}
 	s, d := e.choose(w, now)
@@ -119,6 +119,9 @@ func (e *Engine) choose(w *walk, now events.Time) (events.Stamp, routing.Decisio
 	if w.claim != nil {
 		s.Claimed = w.claim.account
 	}
+	if e.outage != nil {
+		s.Offline, s.Unclaimed = true, e.unclaimed
+	}
 	d := routing.Decide(e.view, w.ask.Request, w.ask.Attempt, &s, e.load)
 	return s, d
 }
@@ -145,6 +148,9 @@ func (e *Engine) dispatch(w *walk, s events.Stamp, d *routing.Decision) (*Attemp
 	}
 	a.commit = e.commitOf(t)
 	e.inFlight[d.Account-1]++
+	if d.Unclaimed {
+		e.unclaimed = s.DecidedAt
+	}
 	if d.Strategy == events.StrategyRoundRobin {
 		e.cursors.advance(w.ask.Model)
 	}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/ledger/spool"
 	"github.com/waybill/waybill/projections"
 	"github.com/waybill/waybill/projections/admission"
 	"github.com/waybill/waybill/projections/pins"
@@ -38,13 +39,14 @@ const (
 	// times as many.
 	maxUnsettled = 8192
 	// maxStall is how long the oldest unsettled event may be under way before
-	// decisions are refused instead of queued.
+	// the ledger counts as away.
 	maxStall = 5 * time.Second
 )
 
 // Options open an engine.
 type Options struct {
 	Log      *ledger.Log
+	Spool    *spool.Spool // takes events while the ledger does not; nil: new requests are refused then
 	Accounts []Enrolment
 	Document events.Document
 	Keep     bool // leave accounts and document as the ledger has them: a tool, not a gateway
@@ -69,6 +71,7 @@ type Observer interface {
 // Engine decides and records. Safe for concurrent use.
 type Engine struct {
 	log     *ledger.Log
+	spool   *spool.Spool // nil: there is none
 	relaxed bool
 	strict  bool
 	logger  *slog.Logger
@@ -99,11 +102,17 @@ type Engine struct {
 	changed  chan struct{} // closed at the next change; nil while nobody waits
 	adopted  bool          // some document was ever adopted: the default one stands in no event
 	newest   *ledger.Ticket
-	watching bool          // look will run
-	stall    chan struct{} // closed while the ledger has not answered for maxStall
-	stalled  bool
-	outage   error // why the ledger takes no events, nil when it does
+	watching bool  // look will run
 	fault    error // why following stands still, nil when it does not
+
+	outage    error          // why the ledger takes no events, nil when it does
+	since     events.Time    // the outage began
+	away      chan struct{}  // closed when an outage begins
+	spoilt    error          // why the spool takes no events either, nil when it does
+	kept      *ledger.Ticket // newest of the spool's
+	spooled   uint64         // newest own number that the spool was given; 0: it is empty
+	tidying   bool           // emptySpool runs
+	unclaimed events.Time    // newest dispatch of a trial that could not be claimed
 }
 
 // Open folds the ledger from zero, closes what a crash left open (class
@@ -111,6 +120,9 @@ type Engine struct {
 // adopts the document where they differ from what the ledger holds.
 func Open(ctx context.Context, o Options) (*Engine, error) {
 	e := newEngine(o)
+	if err := e.replay(ctx); err != nil {
+		return nil, fmt.Errorf("open engine: %w", err)
+	}
 	left, err := e.foldAll(ctx)
 	if err != nil {
 		return nil, err
@@ -135,8 +147,8 @@ func newEngine(o Options) *Engine {
 	v := routing.View{Admission: admission.New(), Pins: pins.New(), Cache: routing.NewCache()}
 	rows := requests.New(requests.Keep)
 	e := &Engine{
-		log: o.Log, relaxed: o.Relaxed, strict: o.Strict, logger: o.Logger, observe: o.Observe,
-		nowFunc: o.Now, ids: NewIDs(), view: v, requests: rows, followed: make(chan struct{}), broken: make(chan struct{}), stall: make(chan struct{}),
+		log: o.Log, spool: o.Spool, relaxed: o.Relaxed, strict: o.Strict, logger: o.Logger, observe: o.Observe,
+		nowFunc: o.Now, ids: NewIDs(), view: v, requests: rows, followed: make(chan struct{}), broken: make(chan struct{}), away: make(chan struct{}),
 		live: projections.NewLive(v.Admission, v.Pins, rows),
 	}
 	if e.logger == nil {
@@ -177,7 +189,7 @@ func (e *Engine) start(ctx context.Context, o Options, left claims) error {
 	if e.log.Writers() == nil { // the lock of the store says that all others are dead
 		drafts = append(drafts, sweep(left, e.requests, e.nowFunc())...)
 	}
-	t, err := e.record(ledger.Awaited, drafts...)
+	c, err := e.recorded(drafts...)
 	e.mu.Unlock()
 	if err != nil {
 		return err
@@ -185,14 +197,40 @@ func (e *Engine) start(ctx context.Context, o Options, left claims) error {
 	if n := len(drafts) - 1; n > 0 {
 		e.logger.Info("closed what the last run left open", "events", n)
 	}
-	if err := e.settledTicket(ctx, t, "record start"); err != nil {
+	if _, err := c.durable(ctx, "record start"); err != nil {
 		return err
 	}
-	if o.Keep {
-		return nil
+	if err := e.bindSpool(ctx); err != nil || o.Keep {
+		return err
 	}
 	_, err = e.Adopt(ctx, o.Accounts, o.Document)
 	return err
+}
+
+// replay appends what a former process of this gateway left in the spool,
+// before anything is folded: its attempts may have ended there.
+func (e *Engine) replay(ctx context.Context) error {
+	if e.spool == nil {
+		return nil
+	}
+	n, err := e.spool.Replay(ctx, e.log)
+	if n > 0 {
+		e.logger.Info("appended what the last run left in the spool", "events", n)
+	}
+	return err
+}
+
+// bindSpool tells the spool which ledger it is for.
+func (e *Engine) bindSpool(ctx context.Context) error {
+	if e.spool == nil {
+		return nil
+	}
+	id, err := ledger.Identity(ctx, e.log)
+	if err != nil {
+		return fmt.Errorf("open engine: %w", err)
+	}
+	e.spool.Bind(id)
+	return nil
 }
 
 // Now is the engine's corrected wall clock: what every event time is made of.
@@ -231,7 +269,8 @@ func (e *Engine) InFlight(account uint32) int64 {
 
 // Append records events that are no decision (readings, operator actions) and
 // returns when they are durable and folded. Times in the future and absent
-// ones become now; an absent epoch becomes the account's.
+// ones become now; an absent epoch becomes the account's. While the ledger is
+// away they are durable in the spool, and have no position yet.
 func (e *Engine) Append(ctx context.Context, drafts ...events.Draft) ([]events.Event, error) {
 	e.mu.Lock()
 	for i := range drafts {
@@ -239,15 +278,19 @@ func (e *Engine) Append(ctx context.Context, drafts ...events.Draft) ([]events.E
 			drafts[i].Epoch = a.Epoch
 		}
 	}
-	t, err := e.record(ledger.Awaited, drafts...)
+	err := e.ready()
+	var c commit
+	if err == nil {
+		c, err = e.recorded(drafts...)
+	}
 	e.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	if err := e.settledTicket(ctx, t, "append"); err != nil {
+	if _, err := c.durable(ctx, "append"); err != nil {
 		return nil, err
 	}
-	return t.Wait(ctx)
+	return c.events(ctx, drafts)
 }
 
 // Close waits until what was recorded is committed, as long as ctx allows, then
@@ -262,18 +305,17 @@ func (e *Engine) Close(ctx context.Context) error {
 }
 
 func (e *Engine) drained(ctx context.Context) error {
-	for {
+	err := e.until(ctx, func() bool {
+		return e.seq == e.settled || e.outage != nil && (e.spool != nil || errors.Is(e.outage, ledger.ErrClosed))
+	})
+	if err == nil && e.spool != nil {
 		e.mu.Lock()
-		left, change := e.seq-e.settled, e.change()
-		closed := errors.Is(e.outage, ledger.ErrClosed)
+		last := e.seq
 		e.mu.Unlock()
-		if left == 0 || closed {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("close engine: %d events are not committed: %w", left, ctx.Err())
-		case <-change:
-		}
+		err = e.rescued(ctx, last) // in the ledger, or in the spool: the next start appends it
 	}
+	if err != nil {
+		return fmt.Errorf("close engine: %d events are not committed: %w", e.Unsettled(), err)
+	}
+	return nil
 }

@@ -49,7 +49,9 @@ func document(ids ...string) events.Document {
 
 func open(t testing.TB, store *ledgertest.Memory, o Options, ids ...string) *world {
 	t.Helper()
-	o.Log = ledger.OpenWith(store, ledger.Options{Retries: 1, Backoff: time.Millisecond})
+	if o.Log == nil {
+		o.Log = ledger.OpenWith(store, ledger.Options{Retries: 1, Backoff: time.Millisecond})
+	}
 	o.Strict = true
 	if o.Accounts == nil {
 		o.Accounts, o.Document = enrolments(ids...), document(ids...)

@@ -43,7 +43,6 @@ func (e *Engine) follow(ctx context.Context) {
 		e.setFault(err)
 		if errors.Is(err, ledger.ErrBroken) {
 			e.logger.Error("the ledger is not what it was; nothing is decided any more", "error", err)
-			close(e.broken)
 			return
 		}
 		e.logger.Error("following the ledger failed", "error", err)
@@ -79,7 +78,19 @@ func (e *Engine) Broken() <-chan struct{} { return e.broken }
 func (e *Engine) setFault(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.faulted(err)
+}
+
+// faulted: a ledger that is broken stays so. e.mu is held.
+func (e *Engine) faulted(err error) {
+	if errors.Is(e.fault, ledger.ErrBroken) {
+		return
+	}
 	e.fault = err
+	if errors.Is(err, ledger.ErrBroken) {
+		close(e.broken)
+	}
+	e.wake()
 }
 
 func (e *Engine) commit(runs [][]events.Event) {
@@ -94,6 +105,7 @@ func (e *Engine) commit(runs [][]events.Event) {
 			}
 		}
 	}
+	e.tidy()
 	if !errors.Is(e.fault, ledger.ErrBroken) {
 		e.fault = nil
 	}
@@ -104,14 +116,13 @@ func (e *Engine) commit(runs [][]events.Event) {
 // settle notes that an own event is committed: what the queue holds, how long
 // a decision took to become durable, and how the two clocks agree.
 func (e *Engine) settle(ev *events.Event, now events.Time) {
-	e.settled = ev.WriterSeq
-	e.moved(now)
+	e.settled, e.progress = ev.WriterSeq, now
 	switch ev.Data.(type) {
 	case *events.CandidatesListed:
 		e.lists.committed(ev.WriterSeq, ev.Position)
 	case *events.AttemptRouted, *events.RequestRefused:
 		e.compareClocks(ev, now)
-		if e.observe != nil {
+		if e.observe != nil && ev.WriterSeq > e.spooled {
 			e.observe.Appended(now.Sub(ev.ObservedAt))
 		}
 	default:

@@ -10,89 +10,57 @@ import (
 	"github.com/waybill/waybill/ledger"
 )
 
-const (
-	// resubmitChunk is how many kept events are submitted at a time.
-	resubmitChunk = 1000
-	// resubmitMax bounds the pause between two tries.
-	resubmitMax = time.Second
-)
+// errStalled: the ledger took events and does not answer.
+var errStalled = fmt.Errorf("the ledger has not answered for %s", maxStall)
 
-// beginOutage: the ledger refused an event, or failed one that it had taken.
-// No decision is made until everything kept has been appended, in order. e.mu
-// is held.
+// beginOutage: the ledger refused an event, failed one that it had taken, or
+// does not answer. Everything of ours that is not known to be committed goes to
+// the spool first, in order; without a spool no decision is made until all of
+// it has been appended. e.mu is held.
 func (e *Engine) beginOutage(cause error) {
 	if e.outage != nil {
 		return
 	}
-	e.outage = cause
-	e.lists = lists{} // one may stand there that was not stored
-	e.logger.Error("the ledger takes no events; new requests are refused until it does", "error", cause)
-	if !errors.Is(cause, ledger.ErrClosed) {
-		e.recovering.Go(e.recover)
+	e.outage, e.since = cause, e.nowFunc()
+	if errors.Is(cause, ledger.ErrBroken) {
+		e.faulted(cause) // what cannot be what was appended must not be appended to
 	}
-}
-
-// keep holds an outcome until the ledger is back, and refuses anything else.
-func (e *Engine) keep(u ledger.Urgency, now events.Time, drafts []events.Draft) error {
-	if u == ledger.Awaited || errors.Is(e.outage, ledger.ErrClosed) {
+	close(e.away)
+	if errors.Is(cause, ledger.ErrClosed) {
 		e.lists = lists{}
-		return fmt.Errorf("%w: %w", ErrLedger, e.outage)
-	}
-	e.pend(now, drafts)
-	return nil
-}
-
-// recover submits what is kept until nothing is left.
-func (e *Engine) recover() {
-	e.mu.Lock()
-	newest := e.newest
-	e.mu.Unlock()
-	if newest != nil { // what the queue still holds must be settled first
-		_ = e.settledTicket(e.life, newest, "settle")
-	}
-	for pause := 10 * time.Millisecond; e.life.Err() == nil; pause = min(2*pause, resubmitMax) {
-		done, err := e.resubmit()
-		switch {
-		case done:
-			e.logger.Info("the ledger takes events again; everything kept is appended")
-			return
-		case err == nil:
-			pause = 10 * time.Millisecond
-		default:
-			rest(e.life, pause)
-		}
-	}
-}
-
-// resubmit appends the oldest kept events under the ids and numbers that they
-// have: a commit whose outcome was unknown is harmless to repeat.
-func (e *Engine) resubmit() (done bool, err error) {
-	e.mu.Lock()
-	kept := e.live.Pending()
-	if len(kept) == 0 {
-		e.outage = nil
-		e.wake()
-		e.mu.Unlock()
-		return true, nil
-	}
-	drafts := make([]events.Draft, min(len(kept), resubmitChunk))
-	for i := range drafts {
-		drafts[i] = events.Draft{Header: kept[i].Header, Data: kept[i].Data}
-	}
-	t := e.log.Submit(ledger.Awaited, drafts...)
-	e.mu.Unlock()
-	return false, e.settledTicket(e.life, t, "append what was kept")
-}
-
-// noticed begins an outage when a ticket failed for another reason than its
-// waiter's context.
-func (e *Engine) noticed(err error) {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ledger.ErrConflict) {
 		return
 	}
+	if e.spool != nil {
+		e.logger.Error("the ledger takes no events; they go to the spool until it does", "error", cause)
+		e.respool()
+	} else {
+		e.lists = lists{} // one may stand there that was not stored
+		e.logger.Error("the ledger takes no events; new requests are refused until it does", "error", cause)
+	}
+	e.recovering.Go(e.recover)
+}
+
+// endOutage: everything of ours is in the ledger, or in its queue. e.mu is held.
+func (e *Engine) endOutage(now events.Time) {
+	e.outage, e.spoilt = nil, nil
+	e.away = make(chan struct{})
+	e.progress = now
+	e.wake()
+	e.tidy()
+	e.logger.Info("the ledger takes events again", "after", now.Sub(e.since))
+}
+
+// noticed takes the failure of a ticket that somebody waited for.
+func (e *Engine) noticed(c *commit, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.beginOutage(err)
+	switch {
+	case e.settled >= c.seq:
+	case c.away == nil:
+		e.spoil(err)
+	default:
+		e.beginOutage(err)
+	}
 }
 
 // watch looks, while anything is under way, whether the ledger answers. One
@@ -109,26 +77,18 @@ func (e *Engine) look() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.watching = false
-	if e.seq == e.settled || e.life.Err() != nil {
+	if e.seq == e.settled || e.outage != nil || e.life.Err() != nil {
 		return
 	}
 	if err := e.newest.Err(); err != nil {
 		e.beginOutage(err)
 		return
 	}
-	if e.nowFunc().Sub(e.progress) >= maxStall && !e.stalled {
-		e.stalled = true
-		close(e.stall)
+	if e.nowFunc().Sub(e.progress) >= maxStall {
+		e.beginOutage(errStalled)
+		return
 	}
 	e.watch()
-}
-
-// moved notes that the ledger has committed something of ours. e.mu is held.
-func (e *Engine) moved(now events.Time) {
-	e.progress = now
-	if e.stalled {
-		e.stalled, e.stall = false, make(chan struct{})
-	}
 }
 
 // rest waits for d or the end of ctx.
@@ -139,4 +99,28 @@ func rest(ctx context.Context, d time.Duration) {
 	case <-ctx.Done():
 	case <-timer.C:
 	}
+}
+
+// Outage is how things stand while the ledger takes no events.
+type Outage struct {
+	Since  events.Time
+	Cause  error
+	Events int   // own ones that wait for the ledger
+	Bytes  int64 // that the spool takes; 0 without one
+	Max    int64 // of Bytes
+	Err    error // why no decision can be recorded meanwhile; nil: the spool takes them
+}
+
+// Outage says whether the ledger is away, and what waits for it.
+func (e *Engine) Outage() (o Outage, away bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.spool != nil {
+		o.Bytes, o.Max = e.spool.Size(), e.spool.Max()
+	}
+	if e.outage == nil {
+		return o, false
+	}
+	o.Since, o.Cause, o.Events, o.Err = e.since, e.outage, len(e.live.Pending()), e.ready()
+	return o, true
 }

@@ -8,19 +8,18 @@ import (
 )
 
 // record gives drafts their ids and numbers, submits them and folds them into
-// the overlay, in one order. e.mu is held. While the ledger cannot take events,
-// what somebody awaits is refused and leaves no trace; an outcome (Behind) is
-// kept in the overlay and submitted, in its order, when the ledger is back.
+// the overlay, in one order. e.mu is held. While the ledger takes no events
+// they are diverted to the spool.
 func (e *Engine) record(u ledger.Urgency, drafts ...events.Draft) (*ledger.Ticket, error) {
 	now := e.nowFunc()
 	e.number(now, drafts)
 	if e.outage != nil {
-		return nil, e.keep(u, now, drafts)
+		return e.divert(u, now, drafts)
 	}
 	t := e.log.Submit(u, drafts...)
 	if err := t.Err(); err != nil {
 		e.beginOutage(err)
-		return nil, e.keep(u, now, drafts)
+		return e.divert(u, now, drafts)
 	}
 	e.newest = t
 	e.pend(now, drafts)
@@ -41,7 +40,8 @@ func (e *Engine) number(now events.Time, drafts []events.Draft) {
 // been held since it got its number, so the order is kept. e.mu is held.
 func (e *Engine) submitFolded(d events.Draft) {
 	if e.outage != nil {
-		return // it is submitted with everything else that is kept
+		e.spoolFolded(d)
+		return
 	}
 	t := e.log.Submit(ledger.Behind, d)
 	if err := t.Err(); err != nil {
@@ -84,18 +84,31 @@ func (e *Engine) growInFlight() {
 }
 
 // ready says why no decision can be recorded now, nil when one can. e.mu is held.
-func (e *Engine) ready(now events.Time) error {
+func (e *Engine) ready() error {
+	var err error
 	switch unsettled := e.seq - e.settled; {
-	case e.outage != nil:
-		return fmt.Errorf("%w: %w", ErrLedger, e.outage)
 	case e.fault != nil:
-		return fmt.Errorf("%w: %w", ErrLedger, e.fault)
-	case unsettled > maxUnsettled:
-		return fmt.Errorf("%w: %d events wait for the ledger", ErrLedger, unsettled)
-	case unsettled > 0 && now.Sub(e.progress) >= maxStall:
-		return fmt.Errorf("%w: the ledger has not answered for %s", ErrLedger, maxStall)
+		err = e.fault
+	case e.outage != nil && e.spool == nil:
+		err = e.outage
+	case e.outage != nil:
+		err = e.spoolReady()
+	case unsettled > maxUnsettled && e.spool == nil:
+		err = fmt.Errorf("%d events wait for the ledger", unsettled)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrLedger, err)
 	}
 	return nil
+}
+
+// admits is ready for a new decision: one more than the ledger's queue may hold
+// goes to the spool. e.mu is held.
+func (e *Engine) admits() error {
+	if e.outage == nil && e.spool != nil && e.seq-e.settled > maxUnsettled {
+		e.beginOutage(ledger.ErrBackpressure)
+	}
+	return e.ready()
 }
 
 // Ready says why the engine should get no traffic: it cannot record, or its
@@ -111,7 +124,7 @@ func (e *Engine) Ready() error {
 func (e *Engine) LedgerError() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.ready(e.nowFunc())
+	return e.ready()
 }
 
 // ClockError says how far the clock is from the ledger's when that is too far.
@@ -136,12 +149,8 @@ func (e *Engine) Unsettled() uint64 {
 	return e.seq - e.settled
 }
 
-// Kept counts the events that wait for a ledger that takes none; 0 while it does.
-func (e *Engine) Kept() int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.outage == nil {
-		return 0
-	}
-	return len(e.live.Pending())
+// recorded records what somebody waits for. e.mu is held.
+func (e *Engine) recorded(drafts ...events.Draft) (commit, error) {
+	t, err := e.record(ledger.Awaited, drafts...)
+	return e.waitFor(t), err
 }

@@ -62,7 +62,7 @@ const sweepEvery = 10 * time.Second
 // ends. A trial that one of them claimed ends with its lease.
 func (e *Engine) sweepDead(ctx context.Context, w ledger.Writers) {
 	for ; ctx.Err() == nil; rest(ctx, sweepEvery) {
-		for _, writer := range e.otherWriters() {
+		for _, writer := range e.otherWriters() { // none during an outage: who lives cannot be asked then
 			dead, err := w.TakeOver(ctx, writer, func(ctx context.Context) error { return e.closeWriter(ctx, writer) })
 			switch {
 			case err != nil && ctx.Err() == nil:
@@ -78,6 +78,9 @@ func (e *Engine) sweepDead(ctx context.Context, w ledger.Writers) {
 func (e *Engine) otherWriters() []uuid.UUID {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.outage != nil {
+		return nil
+	}
 	return slices.DeleteFunc(e.requests.OpenWriters(), func(w uuid.UUID) bool { return w == e.writer })
 }
 
@@ -88,21 +91,22 @@ func (e *Engine) closeWriter(ctx context.Context, writer uuid.UUID) error {
 	if err != nil {
 		return err
 	}
-	if err := e.foldedTo(ctx, h.Position); err != nil {
+	if err := e.standsAt(ctx, h.Position); err != nil {
 		return err
 	}
 	e.mu.Lock()
 	drafts := leftOpen(e.requests, writer, e.nowFunc())
-	if len(drafts) == 0 {
+	if len(drafts) == 0 || e.outage != nil {
 		e.mu.Unlock()
 		return nil
 	}
-	t, err := e.record(ledger.Awaited, drafts...)
+	c, err := e.recorded(drafts...)
 	e.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	return e.settledTicket(ctx, t, "close what another process left open")
+	_, err = c.durable(ctx, "close what another process left open")
+	return err
 }
 
 // lost is the outcome of an attempt whose process died.

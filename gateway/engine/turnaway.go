@@ -12,7 +12,7 @@ func (e *Engine) TurnAway(ask Ask, code string, status uint32, retryAfter int64)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := e.nowFunc()
-	if err := e.ready(now); err != nil {
+	if err := e.admits(); err != nil {
 		return nil, err
 	}
 	r := &Refusal{Stamp: events.Stamp{

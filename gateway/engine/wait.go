@@ -2,9 +2,12 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/ledger"
 )
 
 // wake tells everyone who waits that the views or the counters changed. e.mu
@@ -37,13 +40,17 @@ func await(ctx context.Context, change <-chan struct{}, d time.Duration) error {
 	return nil
 }
 
-// foldedTo returns when the committed views stand at a position or beyond.
-func (e *Engine) foldedTo(ctx context.Context, at events.Position) error {
+// until returns when what fn asks, under the lock, holds.
+func (e *Engine) until(ctx context.Context, fn func() bool) error {
 	for {
 		e.mu.Lock()
-		if e.live.Position() >= at {
+		if fn() {
 			e.mu.Unlock()
 			return nil
+		}
+		if errors.Is(e.fault, ledger.ErrBroken) {
+			defer e.mu.Unlock()
+			return fmt.Errorf("%w: %w", ErrLedger, e.fault)
 		}
 		change := e.change()
 		e.mu.Unlock()
@@ -53,4 +60,19 @@ func (e *Engine) foldedTo(ctx context.Context, at events.Position) error {
 		case <-change:
 		}
 	}
+}
+
+// standsAt returns when the committed views stand at a position or beyond.
+func (e *Engine) standsAt(ctx context.Context, at events.Position) error {
+	return e.until(ctx, func() bool { return e.live.Position() >= at })
+}
+
+// foldedTo returns when an own event is folded as committed, or when the
+// ledger is away and that will take as long as it is: spooled.
+func (e *Engine) foldedTo(ctx context.Context, seq uint64) (spooled bool, err error) {
+	err = e.until(ctx, func() bool {
+		spooled = e.settled < seq && e.outage != nil
+		return e.settled >= seq || spooled
+	})
+	return spooled, err
 }

@@ -201,6 +201,36 @@ func matches(r *ledger.Row, f *ledger.Filter) bool {
 	return true
 }
 
+// Size is about what the rows take, in bytes.
+func (m *Memory) Size() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	size := 0
+	for i := range m.rows {
+		size += rowSize + len(m.rows[i].Payload)
+	}
+	return int64(size)
+}
+
+// rowSize is about what a row takes besides its payload.
+const rowSize = 200
+
+// Empty throws away every row if the newest is still the one at a position: it
+// makes the store one that a spool can use.
+func (m *Memory) Empty(at events.Position) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return false, ledger.ErrClosed
+	}
+	if m.head().Position != at {
+		return false, nil
+	}
+	m.rows = nil
+	clear(m.byID)
+	return true, nil
+}
+
 // Tamper changes a stored row in place, as no ledger allows.
 func (m *Memory) Tamper(p events.Position, change func(*ledger.Row)) {
 	m.mu.Lock()

@@ -29,13 +29,14 @@ var ErrForeign = errors.New("not a Waybill ledger")
 type Store struct {
 	reads
 	snapshots *snapshots
-	lock      *os.File
+	lock      *os.File // nil: somebody else holds it
 
 	mu     sync.Mutex
 	w      *writer // nil after a failure, until the next commit
 	head   ledger.Head
 	closed bool
 	hashes []events.Hash
+	bytes  int64 // of the database, when size was last asked
 }
 
 // Open opens the ledger in a file for writing, creating it when it is not
@@ -134,7 +135,10 @@ func (s *Store) Close() error {
 	if s.w != nil {
 		err = errors.Join(err, s.w.close())
 	}
-	return errors.Join(err, s.lock.Close())
+	if s.lock != nil {
+		err = errors.Join(err, s.lock.Close())
+	}
+	return err
 }
 
 // open makes a connection that waits for a lock, but not for ever.

@@ -42,6 +42,7 @@ func layers() []layer {
 		{dir: "projections", may: []string{"events"}, never: pure},
 		{dir: "ledger/sqlite", may: []string{"events", "ledger", "migrations"}, never: []string{"projections"}},
 		{dir: "ledger/postgres", may: []string{"events", "ledger", "migrations"}, never: []string{"projections"}},
+		{dir: "ledger/spool", may: []string{"events", "ledger"}, never: []string{"projections", "ledger/*"}},
 		{dir: "ledger/feed", may: []string{"events", "ledger"}, never: []string{"projections", "ledger/*"}},
 		{dir: "ledger/natsbus", may: []string{"events", "ledger"}, never: []string{"projections", "ledger/*"}},
 		{dir: "ledger", may: []string{"events"}, never: []string{"projections"}},

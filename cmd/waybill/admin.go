@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"time"
 
 	"github.com/waybill/waybill/gateway/admin"
 )
@@ -11,6 +12,9 @@ import (
 // maxLag is how many committed events the views may lack while they count as
 // caught up.
 const maxLag = 1000
+
+// headTime bounds the question where the ledger's head is.
+const headTime = 2 * time.Second
 
 // serveAdmin serves the admin API, readiness and metrics.
 func (s *service) serveAdmin(context.Context) error {
@@ -36,6 +40,7 @@ func (s *service) ready(ctx context.Context) []admin.Check {
 		check("clock", s.engine.ClockError()),
 		check("views", s.caughtUp(ctx)),
 		s.busCheck(),
+		s.spoolCheck(),
 		{Name: "checkpoint", OK: true, Note: checkpointNote(s.checkpoints, s.now())},
 	}
 }
@@ -44,7 +49,9 @@ func (s *service) ready(ctx context.Context) []admin.Check {
 // triggers keeps the application from changing what is stored.
 func (s *service) ledgerCheck() admin.Check {
 	c := check("ledger", s.engine.LedgerError())
-	if c.OK {
+	if o, away := s.engine.Outage(); c.OK && away {
+		c.Note = spoolingNote(&o)
+	} else if c.OK {
 		c.Note = s.ledgerNote
 	}
 	return c
@@ -74,8 +81,14 @@ func (s *service) serving() error {
 	return nil
 }
 
-// caughtUp compares the views with the ledger's head.
+// caughtUp compares the views with the ledger's head. While it is away there
+// is nothing to catch up with, whatever it holds by now.
 func (s *service) caughtUp(ctx context.Context) error {
+	if _, away := s.engine.Outage(); away {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, headTime)
+	defer cancel()
 	h, err := s.ledger.Head(ctx)
 	if err != nil {
 		return fmt.Errorf("the ledger's head cannot be read: %w", err)

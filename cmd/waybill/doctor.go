@@ -47,7 +47,7 @@ func doctorAll(ctx context.Context, s *std) error {
 	var found []symptom
 	c, err := doctorConfig(s, &found)
 	if err == nil {
-		found = append(found, doctorLedger(ctx, c.Env), doctorGateway(ctx, c.Env))
+		found = append(found, doctorLedger(ctx, c.Env), doctorSpool(ctx, c.Env), doctorGateway(ctx, c.Env))
 		found = append(found, doctorUpstreams(ctx, c)...)
 	}
 	sick := 0

@@ -150,7 +150,7 @@ type viewCollector struct {
 	log    *ledger.Log
 }
 
-func (c *viewCollector) descs() (admitted, remaining, inFlight, position, spool, lag, bus *prometheus.Desc) {
+func (c *viewCollector) descs() (admitted, remaining, inFlight, position *prometheus.Desc, spool [3]*prometheus.Desc, lag, bus *prometheus.Desc) {
 	d := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(name, help, labels, nil)
 	}
@@ -158,7 +158,11 @@ func (c *viewCollector) descs() (admitted, remaining, inFlight, position, spool,
 		d("waybill_window_remaining_ratio", "What the newest reading says is left of a window.", "account", "window"),
 		d("waybill_inflight", "Requests in flight.", "account"),
 		d("waybill_ledger_position", "Committed position that the views stand at."),
-		d("waybill_spool_events", "Events that wait for the ledger."),
+		[3]*prometheus.Desc{
+			d("waybill_spool_events", "Events that wait for the ledger."),
+			d("waybill_spool_bytes", "What the outage spool takes."),
+			d("waybill_spool_max_bytes", "What it may take (spool_max)."),
+		},
 		d("waybill_projection_lag_events", "Committed events that the views have not folded."),
 		d("waybill_bus_connected", "1 while wake-ups from other replicas come, or none are needed; else followers look every 250 ms.")
 }
@@ -166,7 +170,7 @@ func (c *viewCollector) descs() (admitted, remaining, inFlight, position, spool,
 // Describe implements prometheus.Collector: the series depend on the accounts.
 func (c *viewCollector) Describe(ch chan<- *prometheus.Desc) {
 	a, r, f, p, s, l, b := c.descs()
-	for _, d := range []*prometheus.Desc{a, r, f, p, s, l, b} {
+	for _, d := range []*prometheus.Desc{a, r, f, p, s[0], s[1], s[2], l, b} {
 		ch <- d
 	}
 }
@@ -193,7 +197,10 @@ func (c *viewCollector) Collect(ch chan<- prometheus.Metric) {
 		}
 	}
 	gauge(position, float64(at))
-	gauge(spool, float64(waiting(c.engine)))
+	outage, _ := c.engine.Outage()
+	gauge(spool[0], float64(outage.Events))
+	gauge(spool[1], float64(outage.Bytes))
+	gauge(spool[2], float64(outage.Max))
 	heard := 1.0
 	if c.log.Deaf() != nil {
 		heard = 0
@@ -232,10 +239,4 @@ func (c *viewCollector) statuses() (out []admission.Status, at events.Position) 
 		}
 	})
 	return out, at
-}
-
-// waiting is how many own events wait for a ledger that takes none.
-func waiting(e *engine.Engine) int {
-	o, _ := e.Outage()
-	return o.Events
 }

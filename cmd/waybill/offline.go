@@ -12,15 +12,24 @@ import (
 	"github.com/waybill/waybill/ledger"
 )
 
+// offlineSpool bounds what one call may leave in the spool.
+const offlineSpool = 16 << 20
+
 // offline makes a call of the admin API in this process, on a ledger that no
-// gateway holds. It is the same handler that a gateway runs.
+// gateway holds. It is the same handler that a gateway runs, and like a gateway it
+// first appends what the last one left in the spool.
 func offline(ctx context.Context, e config.Environment, path string, o operation) (out recorded, err error) {
 	log, err := openExisting(ctx, e)
 	if err != nil {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	eng, err := engine.Open(ctx, engine.Options{Log: log, Keep: true, Version: version() + " (command line)"})
+	sp, err := openSpool(ctx, e, offlineSpool)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, sp.Close()) }()
+	eng, err := engine.Open(ctx, engine.Options{Log: log, Spool: sp, Keep: true, Version: version() + " (command line)"})
 	if err != nil {
 		return out, ledgerError(fmt.Errorf("open engine: %w", err))
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/waybill/waybill/ledger/feed"
 	"github.com/waybill/waybill/ledger/natsbus"
 	"github.com/waybill/waybill/ledger/postgres"
+	"github.com/waybill/waybill/ledger/spool"
 )
 
 const (
@@ -40,6 +41,7 @@ type service struct {
 	config      *config.Config
 	credentials credentials
 	upstream    *sandbox.Upstream // nil unless it is the sandbox
+	spool       *spool.Spool
 	ledger      *ledger.Log
 	bus         *natsbus.Bus // nil unless the replicas are woken by NATS
 	ledgerNote  string       // what people should know of it, "" when nothing
@@ -64,7 +66,7 @@ type service struct {
 func (s *service) start(ctx context.Context) error {
 	s.failed = make(chan error, 2)
 	for _, step := range []func(context.Context) error{
-		s.expectChanges, s.startSandbox, s.loadConfig, s.openLedger, s.bind, s.openEngine, s.openPoller, s.openGateway, s.openCheckpoints, s.serveAdmin, s.openFeeds, s.serveData,
+		s.expectChanges, s.startSandbox, s.loadConfig, s.openSpool, s.openLedger, s.bind, s.openEngine, s.openPoller, s.openGateway, s.openCheckpoints, s.serveAdmin, s.openFeeds, s.serveData,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -132,7 +134,7 @@ func (s *service) bind(ctx context.Context) (err error) {
 func (s *service) openEngine(ctx context.Context) (err error) {
 	s.metrics = newMetrics()
 	s.engine, err = engine.Open(ctx, engine.Options{
-		Log: s.ledger, Accounts: s.config.Enrolments(s.credentials.epoch), Document: s.config.Document(),
+		Log: s.ledger, Spool: s.spool, Accounts: s.config.Enrolments(s.credentials.epoch), Document: s.config.Document(),
 		Relaxed: s.config.Env.Durability == "relaxed", Version: version(), Config: s.config.Digest(),
 		Observe: s.metrics, Logger: s.log,
 	})
@@ -202,6 +204,9 @@ func (s *service) stop() error {
 	}
 	if s.admin != nil {
 		errs = append(errs, s.admin.drain(100*time.Millisecond))
+	}
+	if s.spool != nil {
+		errs = append(errs, s.spool.Close())
 	}
 	if s.ledger != nil {
 		s.lastCheckpoint(ctx)

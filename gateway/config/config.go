@@ -26,6 +26,7 @@ type File struct {
 	AccountsFromEnv bool
 	ExposeAccount   bool
 	Ledger          Ledger // read at start
+	SpoolMax        uint64 // bytes; read at start
 }
 
 // Ledger is what concerns the ledger besides its place.
@@ -156,5 +157,5 @@ func Alerts() []FeedEvent {
 
 // defaults is what an empty file means.
 func defaults() File {
-	return File{Policy: events.DefaultPolicy(), Ledger: Ledger{CheckpointInterval: 10 * time.Minute}}
+	return File{Policy: events.DefaultPolicy(), Ledger: Ledger{CheckpointInterval: 10 * time.Minute}, SpoolMax: 1 << 30}
 }

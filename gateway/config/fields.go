@@ -23,6 +23,7 @@ func fileFields(f *File) []field {
 		nested("policy", "The knobs of admission, placement and failover.", func() []field { return policyFields(&f.Policy) }, func(Position) {}),
 		ruleMap("rules", "Rows of low confidence in the providers' tables (docs/providers.md), by id: `off`, or the class that they shall mean.", &f.Rules),
 		nested("ledger", "The ledger. Read at start: a change needs a restart.", func() []field { return ledgerFields(&f.Ledger) }, func(Position) {}),
+		size("spool_max", "What the outage spool may take on its disk (docs/ledger.md); an eighth of it is kept for the outcomes of running requests. Read at start: a change needs a restart.", &f.SpoolMax, 1<<20, 1<<40),
 		blocks("feeds", "Webhooks that committed events are delivered to (docs/feeds.md). Read at start: a change needs a restart.",
 			&f.Feeds, feedFields, func(w *Feed, p Position) { w.At = p }),
 		boolean("accounts_from_env", "Also make accounts of the provider keys in the environment.", &f.AccountsFromEnv),

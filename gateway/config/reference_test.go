@@ -98,6 +98,7 @@ feeds:
 		"ledger.checkpoint_interval":           {"models:", "ledger: {checkpoint_interval: 1m}\nmodels:"},
 		"ledger.checkpoint_dir":                {"models:", "ledger: {checkpoint_dir: notes}\nmodels:"},
 		"ledger.checkpoint_key":                {"models:", "ledger: {checkpoint_key: key}\nmodels:"},
+		"spool_max":                            {"models:", "spool_max: 7MiB\nmodels:"},
 		"expose_account":                       {"models:", "expose_account: true\nmodels:"},
 		"rules":                                {"models:", "rules: {metered.guess: off}\nmodels:"},
 		"policy.reserve":                       {"models:", "policy: {reserve: 1}\nmodels:"},

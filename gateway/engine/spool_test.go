@@ -470,7 +470,7 @@ func TestAnOutageUnderLoadEndsWithoutAGap(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		served := make(chan uuid.UUID, 1<<20)
 		done := make(chan struct{})
-		for g := range 8 {
+		for g := range 4 {
 			go func() {
 				defer func() { done <- struct{}{} }()
 				for i := uint64(0); ctx.Err() == nil; i++ {
@@ -483,22 +483,22 @@ func TestAnOutageUnderLoadEndsWithoutAGap(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					time.Sleep(3 * time.Millisecond)
+					time.Sleep(7 * time.Millisecond)
 					a.Succeeded(events.Answer{Status: 200}, "stop")
 					served <- ask.Request
 				}
 			}()
 		}
-		for range 5 {
-			time.Sleep(2 * time.Second)
+		for range 3 {
+			time.Sleep(time.Second)
 			back := w.away()
-			time.Sleep(3 * time.Second)
+			time.Sleep(2 * time.Second)
 			w.store.FailAfter(errAway, errAway, errAway)
 			back()
 		}
-		time.Sleep(time.Minute)
+		time.Sleep(2 * time.Second)
 		cancel()
-		for range 8 {
+		for range 4 {
 			<-done
 		}
 		close(served)

@@ -22,7 +22,7 @@ const (
 
 // Waiting is how many events a former process left.
 func (s *Spool) Waiting(ctx context.Context) (uint64, error) {
-	n, _, err := s.store.left(ctx)
+	n, _, err := Left(ctx, s.store)
 	return n, err
 }
 
@@ -34,7 +34,7 @@ func (s *Spool) Waiting(ctx context.Context) (uint64, error) {
 // Meanwhile the dead writer is held, so that no replica takes for lost what
 // the next page says the end of.
 func (s *Spool) Replay(ctx context.Context, into *ledger.Log) (n uint64, err error) {
-	n, of, err := s.store.left(ctx)
+	n, of, err := Left(ctx, s.store)
 	if err != nil || n == 0 {
 		return 0, err
 	}

@@ -56,7 +56,7 @@ type Spool struct {
 // Replay. max is the bound in bytes.
 func Open(ctx context.Context, s Store, maxBytes int64) (*Spool, error) {
 	m := &marked{Store: s}
-	if _, _, err := m.left(ctx); err != nil {
+	if _, _, err := Left(ctx, m); err != nil {
 		return nil, fmt.Errorf("open spool: %w", err)
 	}
 	m.size.Store(s.Size())
@@ -160,13 +160,14 @@ func (m *marked) Empty(at events.Position) (bool, error) {
 	return m.Store.Empty(at)
 }
 
-// left is what is in the store, and whose it is.
-func (m *marked) left(ctx context.Context) (n uint64, of uuid.UUID, err error) {
-	h, err := m.Head(ctx)
+// Left is how many events wait in a store, and of which ledger. ErrNoSpool: it
+// holds something else.
+func Left(ctx context.Context, s ledger.Store) (n uint64, of uuid.UUID, err error) {
+	h, err := s.Head(ctx)
 	if err != nil || h.Position == 0 {
 		return 0, uuid.Nil, err
 	}
-	err = m.Scan(ctx, 0, ledger.Filter{}, 1, func(r *ledger.Row) error {
+	err = s.Scan(ctx, 0, ledger.Filter{}, 1, func(r *ledger.Row) error {
 		if r.Kind != markKind || string(r.Payload) != markText {
 			return fmt.Errorf("%w: it holds events without a mark; is it a ledger? Name another file", ErrNoSpool)
 		}

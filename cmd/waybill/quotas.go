@@ -10,13 +10,18 @@ import (
 	"github.com/waybill/waybill/gateway/quota"
 )
 
-// newPoller asks the usage endpoints of the accounts and appends what they say.
+// newPoller asks the usage endpoints of the accounts and appends what they
+// say: of several gateways on one ledger, one for each account. It needs the
+// engine when it runs.
 func (s *service) newPoller() *quota.Poller {
 	return quota.NewPoller(quota.PollerOptions{
-		Fetcher: &quota.Fetcher{Transport: quotaTransport(), Now: s.engine.Now},
+		Fetcher: &quota.Fetcher{Transport: quotaTransport(), Now: func() events.Time { return s.engine.Now() }},
 		Sink: func(ctx context.Context, drafts ...events.Draft) error {
 			_, err := s.engine.Append(ctx, drafts...)
 			return err
+		},
+		Lease: func(ctx context.Context, account string, fn func(context.Context)) {
+			s.ledger.Lease(ctx, "quota/"+account, fn)
 		},
 		Logger: s.log,
 	})

@@ -71,6 +71,20 @@ func TestAUsageEndpointIsPolledAndItsReadingShown(t *testing.T) {
 	}
 }
 
+// TestR1_AClaimWithoutAResetBringsANewReading pushes one before the account's
+// first fetch, which would come after nine seconds.
+func TestR1_AClaimWithoutAResetBringsANewReading(t *testing.T) {
+	i := install(t, strings.NewReplacer("id: a,", "id: last,", "interval: 1s", "interval: 1h").Replace(polledAccount(console(t, "ka"), "api_key: ka")))
+	begun := time.Now()
+	if a := call(t, "POST", i.admin+"/api/v1/accounts/last/readings", `{"source":"scraper","windows":[{"name":"weekly","reached":true}]}`); a.status != 202 {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	i.until(`"source":"http`)
+	if took := time.Since(begun); took > 6*time.Second {
+		t.Errorf("the endpoint was asked after %s", took)
+	}
+}
+
 func Test_B157_a_command_gives_another_token_when_the_first_is_refused(t *testing.T) {
 	u := console(t, "tok2")
 	count := filepath.Join(t.TempDir(), "count")

@@ -66,7 +66,7 @@ type service struct {
 func (s *service) start(ctx context.Context) error {
 	s.failed = make(chan error, 2)
 	for _, step := range []func(context.Context) error{
-		s.expectChanges, s.startSandbox, s.loadConfig, s.openSpool, s.openLedger, s.bind, s.openEngine, s.openPoller, s.openGateway, s.openCheckpoints, s.serveAdmin, s.openFeeds, s.serveData,
+		s.expectChanges, s.startSandbox, s.loadConfig, s.openSpool, s.openLedger, s.bind, s.openPoller, s.openEngine, s.openGateway, s.openCheckpoints, s.serveAdmin, s.openFeeds, s.serveData,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -136,7 +136,7 @@ func (s *service) openEngine(ctx context.Context) (err error) {
 	s.engine, err = engine.Open(ctx, engine.Options{
 		Log: s.ledger, Spool: s.spool, Accounts: s.config.Enrolments(s.credentials.epoch), Document: s.config.Document(),
 		Relaxed: s.config.Env.Durability == "relaxed", Version: version(), Config: s.config.Digest(),
-		Observe: s.metrics, Logger: s.log,
+		Observe: s.metrics, Wanted: s.poller.Nudge, Logger: s.log,
 	})
 	if err != nil {
 		return ledgerError(fmt.Errorf("open engine: %w", err))

@@ -53,8 +53,9 @@ type Options struct {
 	Relaxed  bool // durability: relaxed
 	Version  string
 	Config   events.Digest
-	Now      func() events.Time // tests give their own; nil: a corrected wall clock (R19)
-	Observe  Observer           // nil: nobody watches
+	Now      func() events.Time   // tests give their own; nil: a corrected wall clock (R19)
+	Observe  Observer             // nil: nobody watches
+	Wanted   func(account string) // a new reading is wanted (R1); called under the engine's lock, must be quick; nil: nobody reads
 	Logger   *slog.Logger
 	Strict   bool // misuse panics (tests)
 }
@@ -76,6 +77,7 @@ type Engine struct {
 	strict  bool
 	logger  *slog.Logger
 	observe Observer
+	wanted  func(account string)
 	clock   *Clock // nil when the caller gave its own
 	nowFunc func() events.Time
 	writer  uuid.UUID
@@ -147,7 +149,7 @@ func newEngine(o Options) *Engine {
 	v := routing.View{Admission: admission.New(), Pins: pins.New(), Cache: routing.NewCache()}
 	rows := requests.New(requests.Keep)
 	e := &Engine{
-		log: o.Log, spool: o.Spool, relaxed: o.Relaxed, strict: o.Strict, logger: o.Logger, observe: o.Observe,
+		log: o.Log, spool: o.Spool, relaxed: o.Relaxed, strict: o.Strict, logger: o.Logger, observe: o.Observe, wanted: o.Wanted,
 		nowFunc: o.Now, ids: NewIDs(), view: v, requests: rows, followed: make(chan struct{}), broken: make(chan struct{}), away: make(chan struct{}),
 		live: projections.NewLive(v.Admission, v.Pins, rows),
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/projections/admission"
 )
 
 // followRetry is the pause before following is taken up again after a fault.
@@ -102,6 +103,9 @@ func (e *Engine) commit(runs [][]events.Event) {
 		for i := range run {
 			if run[i].Writer == e.writer {
 				e.settle(&run[i], now)
+			}
+			if e.wanted != nil && admission.AsksAgain(&run[i]) {
+				e.wanted(run[i].Account)
 			}
 		}
 	}

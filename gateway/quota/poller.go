@@ -17,6 +17,9 @@ const (
 	spacing     = 100 * time.Millisecond // between the starts of two, over all accounts
 	firstWithin = 10 * time.Second       // the first fetches are spread over this
 	maxBackoff  = time.Hour
+	// nudgeRest is the least time between a fetch and one that a nudge asks
+	// for: an endpoint may answer every time with what asks for a new answer.
+	nudgeRest = 15 * time.Second
 )
 
 // Target is an account whose quota is fetched.
@@ -31,7 +34,11 @@ type PollerOptions struct {
 	Fetcher *Fetcher
 	// Sink takes the events of fetches. A sink that fails costs the reading,
 	// nothing else.
-	Sink   func(ctx context.Context, drafts ...events.Draft) error
+	Sink func(ctx context.Context, drafts ...events.Draft) error
+	// Lease runs fn while this process is the one that polls an account, and
+	// again whenever it is again; fn's context ends when another may. nil:
+	// there is no other process.
+	Lease  func(ctx context.Context, account string, fn func(ctx context.Context))
 	Logger *slog.Logger
 }
 
@@ -58,6 +65,9 @@ type run struct {
 
 // NewPoller is a poller without accounts.
 func NewPoller(o PollerOptions) *Poller {
+	if o.Lease == nil {
+		o.Lease = func(ctx context.Context, _ string, fn func(context.Context)) { fn(ctx) }
+	}
 	return &Poller{o: o, work: make(chan struct{}, budget), runs: map[string]*run{}}
 }
 
@@ -122,11 +132,12 @@ func headersAlike(a, b map[string][]string) bool {
 func (p *Poller) start(r *run) {
 	ctx, stop := context.WithCancel(p.ctx)
 	r.stop = stop
-	p.group.Go(func() { p.poll(ctx, r) })
+	p.group.Go(func() { p.o.Lease(ctx, r.target.Account, func(ctx context.Context) { p.poll(ctx, r) }) })
 }
 
 // Nudge asks for a reading soon: somebody needs one. The endpoint's own wish
-// for patience outranks it.
+// for patience outranks it. Over several processes it counts where the account
+// is polled.
 func (p *Poller) Nudge(account string) {
 	p.mu.Lock()
 	r := p.runs[account]
@@ -144,7 +155,16 @@ func (p *Poller) Nudge(account string) {
 type pace struct {
 	fetches  uint64
 	failures int
+	last     events.Time // the newest answer; 0: none yet
 	until    events.Time // the endpoint asked not to be asked before
+}
+
+// nudged is the earliest fetch that a nudge may bring.
+func (at *pace) nudged() events.Time {
+	if at.last == 0 {
+		return at.until
+	}
+	return max(at.until, at.last.Add(nudgeRest))
 }
 
 // poll is the loop of one account.
@@ -166,6 +186,7 @@ func (p *Poller) poll(ctx context.Context, r *run) {
 func (p *Poller) rest(ctx context.Context, r *run, wait time.Duration, at *pace) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
+	due := p.o.Fetcher.Now().Add(wait)
 	for {
 		select {
 		case <-ctx.Done():
@@ -173,8 +194,10 @@ func (p *Poller) rest(ctx context.Context, r *run, wait time.Duration, at *pace)
 		case <-timer.C:
 			return true
 		case <-r.nudge:
-			if at.failures == 0 && p.o.Fetcher.Now() >= at.until {
-				return true
+			if at.failures == 0 {
+				now := p.o.Fetcher.Now()
+				due = min(due, max(now, at.nudged()))
+				timer.Reset(due.Sub(now))
 			}
 		}
 	}
@@ -219,6 +242,7 @@ func (p *Poller) tell(ctx context.Context, r *run, got *Fetched, before int) {
 // moves later: an older answer that arrives late does not shorten it.
 func (at *pace) after(t *Target, got *Fetched) time.Duration {
 	at.fetches++
+	at.last = got.At
 	at.until = max(at.until, got.RetryAt)
 	every := t.Source.Interval
 	if got.Reading != nil {

@@ -299,7 +299,7 @@ func TestANudgeFetchesSoonButNotWhileTheEndpointRests(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { p.Run(ctx); close(done) }()
-		time.Sleep(15 * time.Second)
+		time.Sleep(30 * time.Second)
 		p.Nudge("a")
 		p.Nudge("nobody")
 		time.Sleep(time.Second)
@@ -308,9 +308,9 @@ func TestANudgeFetchesSoonButNotWhileTheEndpointRests(t *testing.T) {
 		}
 		e.answers(func(int, *http.Request) (*http.Response, error) { return reply(429, "", "Retry-After", "600"), nil })
 		p.Nudge("a")
-		time.Sleep(time.Second)
+		time.Sleep(nudgeRest)
 		p.Nudge("a")
-		time.Sleep(time.Second)
+		time.Sleep(2 * nudgeRest)
 		if e.times() != 3 {
 			t.Errorf("asked %d times, want nothing while it rests", e.times())
 		}

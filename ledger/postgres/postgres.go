@@ -48,7 +48,8 @@ type Store struct {
 	app    *appender // nil after a failure, until the next commit
 	closed bool
 	hashes []events.Hash
-	holds  []func() // end the writers' locks
+	holds  []func() // end the writers' locks, and the leases
+	leases *leases  // nil until the first is wanted
 }
 
 // Open connects, brings the schema up to date and looks at the privileges.

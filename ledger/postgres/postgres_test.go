@@ -11,7 +11,12 @@ import (
 	server "github.com/waybill/waybill/test/postgres"
 )
 
-func TestMain(m *testing.M) { os.Exit(server.Main(m)) }
+func TestMain(m *testing.M) {
+	if schema := os.Getenv(leaseEnv); schema != "" {
+		os.Exit(holdLease(schema))
+	}
+	os.Exit(server.Main(m))
+}
 
 func mustOpen(t testing.TB, o postgres.Options) *postgres.Store {
 	t.Helper()

@@ -65,15 +65,47 @@ func percentLeft(used, limit events.Decimal) events.Decimal {
 // exhausted is R1 for a window that speaks: by the flag, which is authoritative
 // both ways, else by the reported remaining; and only with a reset that lies
 // ahead.
-func exhausted(w *events.Window, at events.Time) bool {
-	if w.Reached == events.No || !ahead(w.ResetsAt, at) {
-		return false
-	}
-	if w.Reached == events.Yes {
-		return true
+func exhausted(w *events.Window, at events.Time) bool { return ahead(w.ResetsAt, at) && empty(w) }
+
+func empty(w *events.Window) bool {
+	if w.Reached != events.Absent {
+		return w.Reached == events.Yes
 	}
 	left, ok := remaining(w)
 	return ok && left <= 0
+}
+
+// AsksAgain says that an event holds a reading that claims exhaustion of
+// something that gates a model, without a reset ahead of it: that parks
+// nothing, and a new reading is wanted (R1, R10).
+func AsksAgain(e *events.Event) bool {
+	r, at := readingOf(e)
+	if r == nil {
+		return false
+	}
+	c := r.Credit
+	return c != nil && c.Reached == events.Yes && !ahead(c.ResetsAt, at) || slices.ContainsFunc(r.Windows, func(w events.Window) bool {
+		gates := w.Scope.Kind != events.ScopeNone && w.Scope.Kind != events.ScopeRequest
+		return gates && speaks(&w) && empty(&w) && !ahead(w.ResetsAt, at)
+	})
+}
+
+// readingOf is the reading that an event holds and its time, nil when it holds none.
+func readingOf(e *events.Event) (*events.Reading, events.Time) {
+	var a *events.Answer
+	switch p := e.Data.(type) {
+	case *events.QuotaFetched:
+		return &p.Reading, e.ObservedAt
+	case *events.AttemptSucceeded:
+		a = &p.Answer
+	default:
+		f, ok := events.FailureOf(p)
+		if !ok {
+			return nil, 0
+		}
+		a = &f.Answer
+	}
+	return a.Reading, orTime(a.AnsweredAt, e.ObservedAt)
 }
 
 func ahead(reset, at events.Time) bool { return reset > at && reset <= at.Add(farthest) }

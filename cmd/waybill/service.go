@@ -17,6 +17,7 @@ import (
 	"github.com/waybill/waybill/gateway/engine"
 	"github.com/waybill/waybill/gateway/quota"
 	"github.com/waybill/waybill/gateway/sandbox"
+	"github.com/waybill/waybill/gateway/views"
 	"github.com/waybill/waybill/ledger"
 	"github.com/waybill/waybill/ledger/checkpoint"
 	"github.com/waybill/waybill/ledger/feed"
@@ -53,6 +54,7 @@ type service struct {
 	changes     *changes
 	feeds       []*feed.Relay
 	checkpoints *checkpoint.Keeper
+	snapshots   *views.Keeper
 	stopping    atomic.Bool
 	data, admin *listener
 	background  sync.WaitGroup
@@ -77,6 +79,8 @@ func (s *service) start(ctx context.Context) error {
 	s.background.Go(func() { s.poller.Run(s.life) })
 	s.background.Go(func() { s.followChanges(s.life) })
 	s.background.Go(func() { s.checkpoints.Run(s.life) })
+	s.snapshots = views.NewKeeper(s.ledger, views.Every, s.log)
+	s.background.Go(func() { s.snapshots.Run(s.life) })
 	s.runFeeds()
 	if s.upstream != nil {
 		s.background.Go(func() { s.playSandbox(s.life) })
@@ -210,12 +214,24 @@ func (s *service) stop() error {
 	}
 	if s.ledger != nil {
 		s.lastCheckpoint(ctx)
+		s.lastSnapshot(ctx)
 		errs = append(errs, s.ledger.Close())
 	}
 	if s.bus != nil {
 		errs = append(errs, s.bus.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// lastSnapshot stores the views, so that the next start folds nothing. Without
+// it that takes longer, and nothing else.
+func (s *service) lastSnapshot(ctx context.Context) {
+	if s.snapshots == nil {
+		return
+	}
+	if err := s.snapshots.Finish(ctx); err != nil {
+		s.log.Warn("no snapshot was stored", "error", err)
+	}
 }
 
 // listener is one port and the server on it.

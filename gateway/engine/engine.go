@@ -24,6 +24,7 @@ import (
 	"github.com/waybill/waybill/ledger/spool"
 	"github.com/waybill/waybill/projections"
 	"github.com/waybill/waybill/projections/admission"
+	"github.com/waybill/waybill/projections/opening"
 	"github.com/waybill/waybill/projections/pins"
 	"github.com/waybill/waybill/projections/requests"
 	"github.com/waybill/waybill/projections/routing"
@@ -117,7 +118,7 @@ type Engine struct {
 	unclaimed events.Time    // newest dispatch of a trial that could not be claimed
 }
 
-// Open folds the ledger from zero, closes what a crash left open (class
+// Open folds the ledger, from the newest snapshot on, closes what a crash left open (class
 // lost), appends gateway.started, and enrols, changes and retires accounts and
 // adopts the document where they differ from what the ledger holds.
 func Open(ctx context.Context, o Options) (*Engine, error) {
@@ -165,27 +166,9 @@ func newEngine(o Options) *Engine {
 	return e
 }
 
-// foldAll folds from zero and returns the trials that former writers claimed
-// and never used.
-func (e *Engine) foldAll(ctx context.Context) (claims, error) {
-	left := claims{}
-	batch := make([]events.Event, 1)
-	err := e.log.Each(ctx, 0, ledger.Filter{}, func(ev *events.Event) error {
-		batch[0] = *ev
-		left.apply(ev)
-		e.adopted = e.adopted || ev.Data.Kind() == events.KindPolicyAdopted
-		e.live.Commit(batch)
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("fold ledger: %w", err)
-	}
-	return left, nil
-}
-
 // start records the new writer, what the former ones left, and the
 // configuration, and returns when all of it is durable.
-func (e *Engine) start(ctx context.Context, o Options, left claims) error {
+func (e *Engine) start(ctx context.Context, o Options, left []opening.Claim) error {
 	e.mu.Lock()
 	drafts := []events.Draft{{Data: &events.GatewayStarted{Version: o.Version, ConfigDigest: o.Config, Folded: e.live.Position()}}}
 	if e.log.Writers() == nil { // the lock of the store says that all others are dead

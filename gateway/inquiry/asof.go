@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/views"
 	"github.com/waybill/waybill/ledger"
-	"github.com/waybill/waybill/projections"
 	"github.com/waybill/waybill/projections/admission"
 	"github.com/waybill/waybill/projections/story"
 )
@@ -68,12 +68,8 @@ func Accounts(ctx context.Context, log Log, m Moment, id, model string) ([]story
 		return nil, err
 	}
 	v := admission.New()
-	live := projections.NewLive(v)
-	if at > 0 {
-		err = each(ctx, log, 0, at, func(e *events.Event) error { live.Commit([]events.Event{*e}); return nil })
-	}
-	if err != nil {
-		return nil, fmt.Errorf("fold to %d: %w", at, err)
+	if _, err := views.To(ctx, log, at, nil, nil, v); err != nil {
+		return nil, err
 	}
 	return rows(v, Lookup(ctx, log), at, now, id, model)
 }

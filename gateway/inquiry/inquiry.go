@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/views"
 	"github.com/waybill/waybill/ledger"
 	"github.com/waybill/waybill/projections/audit"
 	"github.com/waybill/waybill/projections/requests"
@@ -31,7 +32,7 @@ var (
 
 // Log is what an inquiry needs of a ledger; *ledger.Log is one.
 type Log interface {
-	Scanner
+	views.Log
 	Each(ctx context.Context, after events.Position, f ledger.Filter, fn func(*events.Event) error) error
 	Read(ctx context.Context, after events.Position, f ledger.Filter, limit int) ([]events.Event, error)
 }
@@ -39,7 +40,7 @@ type Log interface {
 // rereader lets an audit read the ledger again.
 func rereader(ctx context.Context, log Log) func(after, upto events.Position, fn func(*events.Event) error) error {
 	return func(after, upto events.Position, fn func(*events.Event) error) error {
-		return each(ctx, log, after, upto, fn)
+		return views.Each(ctx, log, after, upto, fn)
 	}
 }
 
@@ -73,7 +74,7 @@ func Story(ctx context.Context, log Log, id uuid.UUID) (story.Request, error) {
 	}
 	b := story.NewBuilder(id)
 	a := audit.New(audit.Options{Only: b.Wants, Visit: b.Visit, Read: rereader(ctx, log)})
-	err = each(ctx, log, 0, own[len(own)-1].Position, func(e *events.Event) error {
+	err = views.Each(ctx, log, 0, own[len(own)-1].Position, func(e *events.Event) error {
 		b.Add(e)
 		return a.Apply(e)
 	})
@@ -89,8 +90,12 @@ func Story(ctx context.Context, log Log, id uuid.UUID) (story.Request, error) {
 
 // Trouble is the last request that was refused or failed.
 func Trouble(ctx context.Context, log Log) (uuid.UUID, error) {
-	v := requests.New(1)
-	if err := each(ctx, log, 0, 0, func(e *events.Event) error { v.Apply(e); return nil }); err != nil {
+	head, err := log.Head(ctx)
+	if err != nil {
+		return uuid.Nil, fmt.Errorf("find the head: %w", err)
+	}
+	v := requests.New(requests.Keep)
+	if _, err := views.To(ctx, log, head.Position, nil, nil, v); err != nil {
 		return uuid.Nil, fmt.Errorf("look for trouble: %w", err)
 	}
 	id, ok := v.Trouble()
@@ -103,7 +108,7 @@ func Trouble(ctx context.Context, log Log) (uuid.UUID, error) {
 // Requests lists rows out of the whole ledger.
 func Requests(ctx context.Context, log Log, q requests.Query) ([]story.Row, bool, error) {
 	v := requests.NewFiltered(keep(q.Limit), q)
-	if err := each(ctx, log, 0, 0, func(e *events.Event) error { v.Apply(e); return nil }); err != nil {
+	if err := views.Each(ctx, log, 0, 0, func(e *events.Event) error { v.Apply(e); return nil }); err != nil {
 		return nil, false, fmt.Errorf("list requests: %w", err)
 	}
 	rows, more := v.List(q)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/views"
 	"github.com/waybill/waybill/projections"
 	"github.com/waybill/waybill/projections/admission"
 	"github.com/waybill/waybill/projections/pins"
@@ -76,7 +77,7 @@ func Rebuild(ctx context.Context, log Log, m Moment, stops map[events.Position]f
 		return r, nil
 	}
 	one := make([]events.Event, 1)
-	err = each(ctx, log, 0, at, func(e *events.Event) error {
+	err = views.Each(ctx, log, 0, at, func(e *events.Event) error {
 		one[0] = *e
 		live.Commit(one)
 		r.Position = e.Position
@@ -142,7 +143,7 @@ func CompareHalves(ctx context.Context, log Log, whole *Rebuilt) (Comparison, er
 	}
 	live.Resume(half)
 	one := make([]events.Event, 1)
-	err = each(ctx, log, half, whole.Position, func(e *events.Event) error {
+	err = views.Each(ctx, log, half, whole.Position, func(e *events.Event) error {
 		one[0] = *e
 		live.Commit(one)
 		return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/views"
 	"github.com/waybill/waybill/projections/whatif"
 )
 
@@ -15,7 +16,7 @@ func Replay(ctx context.Context, log Log, o whatif.Options, p Progress) (whatif.
 		return whatif.Result{}, fmt.Errorf("find the head: %w", err)
 	}
 	r := whatif.New(o)
-	err = each(ctx, log, 0, head.Position, func(e *events.Event) error {
+	err = views.Each(ctx, log, 0, head.Position, func(e *events.Event) error {
 		r.Apply(e)
 		return tell(ctx, p, e.Position, head.Position)
 	})

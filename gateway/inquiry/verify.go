@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/views"
 	"github.com/waybill/waybill/ledger"
 	"github.com/waybill/waybill/projections/audit"
 )
@@ -69,7 +70,7 @@ func Verify(ctx context.Context, log Log, o VerifyOptions) (Verdict, error) {
 	c := check{chain: ledger.NewChecker(ledger.Head{}), verdict: &v}
 	c.expect(o.Ledger, o.Checkpoints)
 	c.audit = audit.New(audit.Options{Only: func(e *events.Event) bool { return e.Position >= from }, Read: rereader(ctx, log)})
-	err = walk(ctx, log, 0, head.Position, func(r *ledger.Row, content events.Hash, e *events.Event, err error) error {
+	err = views.Walk(ctx, log, 0, head.Position, func(r *ledger.Row, content events.Hash, e *events.Event, err error) error {
 		if err := c.next(r, content, e, err); err != nil {
 			return err
 		}

@@ -76,6 +76,9 @@ func (v *View) List(q Query) (rows []Row, more bool) {
 	return rows, more
 }
 
+// Holds is how many ended requests the view holds at most.
+func (v *View) Holds() int { return v.keep }
+
 // Complete says from which position on no request is missing here: those that
 // started at or below it may have been dropped.
 func (v *View) Complete() events.Position { return v.dropped }

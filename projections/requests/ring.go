@@ -9,6 +9,7 @@ import (
 // end gives a request its outcome and its place in the ring. One that had ended
 // before (lost, and then its true outcome came) keeps its place.
 func (v *View) end(r *Row, at events.Time, o Outcome) {
+	v.note(r)
 	was := r.Outcome
 	r.Outcome, r.Ended, r.idle, r.open = o, at, 0, nil
 	if o == Refused || o == Failed {
@@ -33,7 +34,7 @@ func (v *View) end(r *Row, at events.Time, o Outcome) {
 func (v *View) drop(r *Row) {
 	v.dropped = max(v.dropped, r.First)
 	delete(v.rows, r.ID)
-	if len(v.spare) < 64 {
+	if len(v.spare) < 64 && !v.recording {
 		r.reset()
 		v.spare = append(v.spare, r)
 	}

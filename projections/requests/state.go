@@ -26,7 +26,8 @@ func (v *View) LoadState(b []byte) error {
 	if err := c.Close(); err != nil {
 		return err
 	}
-	fresh.query = v.query
+	fresh.query, fresh.recording = v.query, v.recording
+	fresh.from = fresh.at
 	fresh.restore(open, ended)
 	*v = *fresh
 	return nil

@@ -40,6 +40,10 @@ type View struct {
 	idle    []idleSince     // candidates for idleLimit, by position
 	spare   []*Row
 
+	recording bool // what ends is noted for the next segment
+	from      events.Position
+	noted     []*Row // that ended after from, or changed after their end
+
 	names  []string
 	byName map[string]uint32
 	lists  *listed.Book
@@ -136,6 +140,7 @@ func (v *View) row(e *events.Event, s *events.Stamp) *Row {
 		r.Client, r.Dialect, r.Asked, r.Session = s.Client, s.Dialect, s.Asked, s.Session
 		v.rows[e.Request] = r
 	}
+	v.touch(r)
 	r.Last = e.Position
 	r.Decisions = append(r.Decisions, e.Position)
 	return r
@@ -224,6 +229,7 @@ func (v *View) answered(e *events.Event) *Row {
 	if r.open != nil && r.open.Attempt == e.Attempt {
 		r.open = nil
 	}
+	v.touch(r)
 	r.Last = e.Position
 	return r
 }

@@ -23,6 +23,8 @@ const (
 	Model
 	Client
 	Day
+
+	groupings = 4
 )
 
 var byNames = []string{"account", "model", "client", "day"}
@@ -39,6 +41,13 @@ func ParseBy(s string) (By, bool) {
 // maxKeys bounds the groups: names of models come from clients. What does not
 // fit is summed under Other.
 const maxKeys = 10_000
+
+const (
+	// maxOpen bounds the requests that are remembered between two attempts.
+	maxOpen = 1 << 14
+	// listsKept bounds the remembered lists of more than 16 candidates.
+	listsKept = 256
+)
 
 // Other is the group of what did not fit.
 const Other = "(other)"
@@ -62,10 +71,11 @@ type Sum struct {
 	Unknown     int64  `json:"unknown"` // answers that said nothing of tokens
 }
 
-// View is the fold. It is not safe for concurrent use.
+// View is the fold, by all groupings at once. It is not safe for concurrent
+// use. The sums only grow: those of a span of time are the ones at its end less
+// the ones at its beginning.
 type View struct {
-	by     By
-	sums   map[string]*Sum
+	sums   [groupings]map[string]*Sum
 	names  []string
 	byName map[string]uint32
 	open   map[uuid.UUID]*asked
@@ -77,14 +87,25 @@ type asked struct {
 	client, model string
 	at            events.Time
 	touched       []uint32
+	last          events.Position
 }
 
-// New groups by something.
-func New(by By) *View {
-	return &View{by: by, sums: map[string]*Sum{}, byName: map[string]uint32{}, open: map[uuid.UUID]*asked{}, lists: listed.New(1024)}
+// New is an empty view.
+func New() *View {
+	v := &View{byName: map[string]uint32{}, open: map[uuid.UUID]*asked{}, lists: listed.New(listsKept)}
+	for by := range v.sums {
+		v.sums[by] = map[string]*Sum{}
+	}
+	return v
 }
 
-// Apply folds an event.
+// Name implements projections.Projection.
+func (v *View) Name() string { return "usage" }
+
+// Version implements projections.Projection.
+func (v *View) Version() uint32 { return 1 }
+
+// Apply folds a committed event.
 func (v *View) Apply(e *events.Event) {
 	switch p := e.Data.(type) {
 	case *events.AccountEnrolled:
@@ -119,43 +140,66 @@ func (v *View) routed(e *events.Event, p *events.AttemptRouted) {
 	if first {
 		a = &asked{client: p.Stamp.Client, model: p.Stamp.Asked, at: p.Stamp.DecidedAt}
 		v.open[e.Request] = a
+		v.bound()
 	}
-	s := v.sum(a, p.Chosen)
-	s.Attempts++
-	if first || v.by == Account && !slices.Contains(a.touched, p.Chosen) {
-		s.Requests++
+	a.last = e.Position
+	for by := range By(groupings) {
+		s := v.sum(by, a, p.Chosen)
+		s.Attempts++
+		if first || by == Account && !slices.Contains(a.touched, p.Chosen) {
+			s.Requests++
+		}
 	}
 	a.touched = append(a.touched, p.Chosen)
 	v.skips(a, v.whole(e, p.Skipped, p.Listed), p.Chosen)
 }
 
+// bound forgets the requests that were left between two attempts long ago.
+func (v *View) bound() {
+	if len(v.open) <= maxOpen {
+		return
+	}
+	for _, o := range v.inOrder()[:maxOpen/4] {
+		delete(v.open, o.id)
+	}
+}
+
 func (v *View) refused(e *events.Event, p *events.RequestRefused) {
 	a := v.open[e.Request]
-	if a == nil {
+	known := a != nil
+	if !known {
 		a = &asked{client: p.Stamp.Client, model: p.Stamp.Asked, at: p.Stamp.DecidedAt}
-		if v.by != Account {
-			v.sum(a, 0).Requests++
-		}
 	}
 	delete(v.open, e.Request)
 	all := v.whole(e, p.Verdicts, p.Listed)
 	v.skips(a, all, 0)
-	if v.by != Account {
-		v.sum(a, 0).Refusals++
-		return
-	}
 	for i := range all {
-		v.sum(a, all[i].Account).Refusals++
+		v.sum(Account, a, all[i].Account).Refusals++
+	}
+	for _, by := range []By{Model, Client, Day} {
+		s := v.sum(by, a, 0)
+		s.Refusals++
+		if !known {
+			s.Requests++
+		}
 	}
 }
 
 // skips counts the accounts that a decision kept out; one that the request had
 // tried before was not skipped.
 func (v *View) skips(a *asked, list []events.Verdict, chosen uint32) {
+	n := int64(0)
 	for i := range list {
 		if r := list[i].Reason; list[i].Account != chosen && r != events.ReasonNone && r != events.ReasonAlreadyTried {
-			v.sum(a, list[i].Account).Skips++
+			v.sum(Account, a, list[i].Account).Skips++
+			n++
 		}
+	}
+	if n == 0 {
+		return
+	}
+	for _, by := range []By{Model, Client, Day} {
+		v.sum(by, a, 0).Skips += n
 	}
 }
 
@@ -172,7 +216,13 @@ func (v *View) answered(e *events.Event, p *events.Answer, served bool) {
 	if a == nil {
 		a = &asked{at: e.ObservedAt}
 	}
-	s := v.sum(a, v.byName[e.Account])
+	a.last = e.Position
+	for by := range By(groupings) {
+		v.sum(by, a, v.byName[e.Account]).answer(p, served)
+	}
+}
+
+func (s *Sum) answer(p *events.Answer, served bool) {
 	if served {
 		s.Served++
 	} else {
@@ -192,22 +242,22 @@ func (v *View) answered(e *events.Event, p *events.Answer, served bool) {
 	}
 }
 
-func (v *View) sum(a *asked, account uint32) *Sum {
-	key := v.key(a, account)
-	s := v.sums[key]
-	if s == nil && len(v.sums) >= maxKeys {
+func (v *View) sum(by By, a *asked, account uint32) *Sum {
+	sums, key := v.sums[by], v.key(by, a, account)
+	s := sums[key]
+	if s == nil && len(sums) >= maxKeys {
 		key = Other
-		s = v.sums[key]
+		s = sums[key]
 	}
 	if s == nil {
 		s = &Sum{Key: key}
-		v.sums[key] = s
+		sums[key] = s
 	}
 	return s
 }
 
-func (v *View) key(a *asked, account uint32) string {
-	switch v.by {
+func (v *View) key(by By, a *asked, account uint32) string {
+	switch by {
 	case Model:
 		return a.model
 	case Client:
@@ -222,11 +272,37 @@ func (v *View) key(a *asked, account uint32) string {
 }
 
 // Sums lists the groups by key.
-func (v *View) Sums() []Sum {
-	out := make([]Sum, 0, len(v.sums))
-	for _, s := range v.sums {
-		out = append(out, *s)
+func (v *View) Sums(by By) []Sum { return v.SumsSince(by, nil) }
+
+// SumsSince lists what the groups have grown by since an earlier state of the
+// same view (nil: its beginning); those that have not are left out.
+func (v *View) SumsSince(by By, earlier *View) []Sum {
+	out := make([]Sum, 0, len(v.sums[by]))
+	for key, s := range v.sums[by] {
+		grown := *s
+		if earlier != nil {
+			if was := earlier.sums[by][key]; was != nil {
+				grown.less(was)
+			}
+			if grown == (Sum{Key: key}) {
+				continue
+			}
+		}
+		out = append(out, grown)
 	}
 	slices.SortFunc(out, func(a, b Sum) int { return strings.Compare(a.Key, b.Key) })
 	return out
+}
+
+func (s *Sum) less(was *Sum) {
+	own, its := s.counts(), was.counts()
+	for i := range own {
+		*own[i] -= *its[i]
+	}
+}
+
+// counts are all counts, in the order of the state.
+func (s *Sum) counts() [13]*int64 {
+	return [...]*int64{&s.Requests, &s.Attempts, &s.Served, &s.Failed, &s.Skips, &s.Refusals,
+		&s.Input, &s.CachedInput, &s.CacheWrite, &s.Output, &s.Reasoning, &s.Partial, &s.Unknown}
 }

@@ -13,12 +13,13 @@ const t0 events.Time = 1_796_000_000_000_000
 
 type tape struct {
 	view *View
+	by   By
 	at   events.Position
 	now  events.Time
 }
 
 func newTape(by By) *tape {
-	t := &tape{view: New(by), now: t0}
+	t := &tape{view: New(), by: by, now: t0}
 	for _, a := range []string{"a", "b"} {
 		t.add(events.Header{Account: a}, &events.AccountEnrolled{})
 	}
@@ -47,12 +48,12 @@ func (t *tape) fail(req byte, attempt uint32, account string, followed events.Fo
 
 func (t *tape) sum(test *testing.T, key string) Sum {
 	test.Helper()
-	for _, s := range t.view.Sums() {
+	for _, s := range t.view.Sums(t.by) {
 		if s.Key == key {
 			return s
 		}
 	}
-	test.Fatalf("no sum of %q in %+v", key, t.view.Sums())
+	test.Fatalf("no sum of %q in %+v", key, t.view.Sums(t.by))
 	return Sum{}
 }
 

@@ -1,4 +1,4 @@
-package inquiry
+package views
 
 import (
 	"context"
@@ -52,10 +52,10 @@ func (b *batch) work() {
 	close(b.done)
 }
 
-// walk reads rows after a position up to another and hands them over in order,
+// Walk reads rows after a position up to another and hands them over in order,
 // decoded and hashed by as many workers as there are processors. fn gets the
 // decoding's error instead of an event.
-func walk(ctx context.Context, s Scanner, after, upto events.Position, fn func(r *ledger.Row, content events.Hash, e *events.Event, err error) error) error {
+func Walk(ctx context.Context, s Scanner, after, upto events.Position, fn func(r *ledger.Row, content events.Hash, e *events.Event, err error) error) error {
 	if upto <= after {
 		return nil
 	}
@@ -126,8 +126,8 @@ func hand(ctx context.Context, ordered <-chan *batch, fn func(*ledger.Row, event
 	return nil
 }
 
-// each scans events in order up to a position (0: the head).
-func each(ctx context.Context, log Log, after, upto events.Position, fn func(*events.Event) error) error {
+// Each reads events in order after a position up to another (0: the head).
+func Each(ctx context.Context, log Scanner, after, upto events.Position, fn func(*events.Event) error) error {
 	if upto == 0 {
 		head, err := log.Head(ctx)
 		if err != nil {
@@ -135,7 +135,7 @@ func each(ctx context.Context, log Log, after, upto events.Position, fn func(*ev
 		}
 		upto = head.Position
 	}
-	return walk(ctx, log, after, upto, func(_ *ledger.Row, _ events.Hash, e *events.Event, err error) error {
+	return Walk(ctx, log, after, upto, func(_ *ledger.Row, _ events.Hash, e *events.Event, err error) error {
 		if err != nil {
 			return fmt.Errorf("event %d cannot be read: %w", e.Position, err)
 		}

@@ -59,7 +59,7 @@ func kept(t *testing.T, log *ledger.Log) {
 
 func TestAViewFromASnapshotEqualsTheFoldFromZeroAtEveryPosition_I1(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "waybill.db")
-	g := open(t, path, 7, 300)
+	g := open(t, path, 7, 150)
 	kept(t, g.Log)
 	head, err := g.Log.Head(t.Context())
 	if err != nil {
@@ -70,7 +70,7 @@ func TestAViewFromASnapshotEqualsTheFoldFromZeroAtEveryPosition_I1(t *testing.T)
 		for _, p := range zero {
 			p.Apply(e)
 		}
-		if e.Position%7 != 0 && e.Position%every > 1 && e.Position != head.Position {
+		if e.Position%23 != 0 && e.Position%every > 1 && e.Position != head.Position {
 			return nil
 		}
 		at := all(requests.Keep)
@@ -111,7 +111,7 @@ func TestAGatewayThatStartsFromASnapshotHasTheViewsOfOneThatDoesNot(t *testing.T
 				t.Fatal(err)
 			}
 		}
-		g := open(t, path, uint64(run), 100)
+		g := open(t, path, uint64(run), 60)
 		head, err := g.Log.Head(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -138,7 +138,7 @@ func TestAGatewayThatStartsFromASnapshotHasTheViewsOfOneThatDoesNot(t *testing.T
 func TestAKeeperThatIsKilledAnywhereGoesOnWithTheSameSegments(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "waybill.db")
-	g := open(t, path, 3, 200)
+	g := open(t, path, 3, 180)
 	kept(t, g.Log)
 	want := segments(t, g.Log)
 	if len(want) < 8 {

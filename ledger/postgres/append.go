@@ -22,7 +22,7 @@ import (
 var statements = map[string]string{
 	"begin":  "BEGIN",
 	"lock":   "SELECT position, recorded_at, hash FROM head FOR UPDATE",
-	"probe":  "SELECT " + columns + " FROM events WHERE id = ANY($1::uuid[])",
+	"probe":  "SELECT " + columns + " FROM events WHERE id = ANY($1::uuid[]) AND position > $2::bigint",
 	"clock":  "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
 	"insert": "INSERT INTO events (" + columns + ") SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::uuid[], $5::uuid[], $6::bigint[], $7::bytea[], $8::bigint[], $9::bytea[], $10::uuid[], $11::bigint[], $12::int[], $13::int[], $14::bytea[], $15::bytea[])",
 	"move":   "UPDATE head SET position = $1::bigint, recorded_at = $2::bigint, hash = $3::bytea",
@@ -34,6 +34,7 @@ type appender struct {
 	conn *pgx.Conn
 	cols [15]array
 	ids  array
+	past past
 }
 
 func openAppender(ctx context.Context, conf *pgx.ConnConfig) (*appender, error) {
@@ -51,6 +52,10 @@ func openAppender(ctx context.Context, conf *pgx.ConnConfig) (*appender, error) 
 			a.close()
 			return nil, fmt.Errorf("prepare %s: %w", name, err)
 		}
+	}
+	if err := a.past.read(ctx, conn); err != nil {
+		a.close()
+		return nil, err
 	}
 	return a, nil
 }
@@ -104,7 +109,8 @@ func (a *appender) commit(ctx context.Context, batch []events.Record, content []
 	for i := range batch {
 		a.ids.bytes(batch[i].ID[:])
 	}
-	got, err := a.round(ctx, call{name: "begin"}, call{name: "lock"}, call{"probe", [][]byte{a.ids.done()}}, call{name: "clock"})
+	floor := binary.BigEndian.AppendUint64(nil, uint64(a.past.floor(batch)))
+	got, err := a.round(ctx, call{name: "begin"}, call{name: "lock"}, call{"probe", [][]byte{a.ids.done(), floor}}, call{name: "clock"})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -130,6 +136,11 @@ func (a *appender) commit(ctx context.Context, batch []events.Record, content []
 	}
 	if tag := got[len(got)-1].CommandTag.String(); tag != "COMMIT" {
 		return nil, 0, fmt.Errorf("commit answered %s", tag)
+	}
+	if last.Position > a.past.reach {
+		if err := a.past.read(ctx, a.conn); err != nil {
+			a.past = past{} // nothing is ruled out
+		}
 	}
 	return results, added, nil
 }

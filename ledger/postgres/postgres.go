@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -27,27 +28,33 @@ var ErrRoles = errors.New("the role of the application may change the ledger")
 
 // Options open a ledger.
 type Options struct {
-	URL          string // of the application's role
-	Owner        string // of the role that owns the schema; "": the application's does both
-	Schema       string // [waybill]
-	RequireRoles bool   // refuse a role that append-only does not bind
-	ReadOnly     bool   // never append, never migrate
-	Silent       bool   // neither send notifications nor listen (another bus wakes the replicas, or none)
+	URL          string          // of the application's role
+	Owner        string          // of the role that owns the schema; "": the application's does both
+	Schema       string          // [waybill]
+	Segment      events.Position // positions of a new segment [1,000,000]
+	RequireRoles bool            // refuse a role that append-only does not bind
+	ReadOnly     bool            // never append, never migrate
+	Silent       bool            // neither send notifications nor listen (another bus wakes the replicas, or none)
 }
 
 // Store is a ledger in a PostgreSQL database. It implements ledger.Store and
 // ledger.Shared.
 type Store struct {
-	opt   Options
-	pool  *pgxpool.Pool
-	conf  *pgx.ConnConfig // of the connections outside the pool
-	roles Roles
-	bell  *bell
+	opt     Options
+	pool    *pgxpool.Pool
+	conf    *pgx.ConnConfig // of the connections outside the pool
+	roles   Roles
+	divided bool // into segments: its schema is not older than them
+	bell    *bell
 
 	mu     sync.Mutex
 	app    *appender // nil after a failure, until the next commit
 	closed bool
 	hashes []events.Hash
+	last   events.Position // of this process' commits
+	reach  atomic.Uint64   // the last position that has a place, as last seen
+	making atomic.Bool     // segments are being made
+	maker  sync.WaitGroup
 	holds  []func() // end the writers' locks, and the leases
 	leases *leases  // nil until the first is wanted
 }
@@ -56,6 +63,9 @@ type Store struct {
 func Open(ctx context.Context, o Options) (*Store, error) {
 	if o.Schema == "" {
 		o.Schema = "waybill"
+	}
+	if o.Segment == 0 {
+		o.Segment = 1_000_000
 	}
 	conf, err := config(o.URL, o.Schema)
 	if err != nil {
@@ -95,6 +105,11 @@ func (s *Store) start(ctx context.Context) error {
 	if s.opt.RequireRoles && !s.roles.Separate {
 		return fmt.Errorf("%w: %s", ErrRoles, s.roles.Detail)
 	}
+	if !s.opt.ReadOnly {
+		if err := s.extend(ctx); err != nil {
+			return err
+		}
+	}
 	if !s.opt.Silent && !s.opt.ReadOnly {
 		s.bell = newBell(s.conf, channel(s.opt.Schema))
 	}
@@ -104,7 +119,7 @@ func (s *Store) start(ctx context.Context) error {
 // find makes sure that there is a ledger.
 func (s *Store) find(ctx context.Context) error {
 	var there bool
-	if err := s.pool.QueryRow(ctx, "SELECT to_regclass('events') IS NOT NULL AND to_regclass('head') IS NOT NULL").Scan(&there); err != nil {
+	if err := s.pool.QueryRow(ctx, "SELECT to_regclass('events') IS NOT NULL AND to_regclass('head') IS NOT NULL, to_regclass('archived') IS NOT NULL").Scan(&there, &s.divided); err != nil {
 		return unavailable(err)
 	}
 	if !there {
@@ -165,11 +180,20 @@ func (s *Store) Commit(ctx context.Context, batch []events.Record) ([]ledger.Res
 			return nil, fmt.Errorf("commit: connect: %w", unavailable(err))
 		}
 	}
+	if uint64(s.last)+uint64(len(batch)) > s.reach.Load() { // the background is behind
+		if err := s.extend(ctx); err != nil {
+			return nil, fmt.Errorf("commit: %w", err)
+		}
+	}
 	results, head, err := s.app.commit(ctx, batch, s.hashes)
 	if err != nil {
 		s.app.close() // whatever became of it, the next commit starts anew
 		s.app = nil
-		return nil, fmt.Errorf("commit %d events: %w", len(batch), unavailable(err))
+		return nil, fmt.Errorf("commit %d events: %w", len(batch), s.room(ctx, unavailable(err)))
+	}
+	if head != 0 {
+		s.last = head
+		s.ahead()
 	}
 	if s.bell != nil && head != 0 {
 		s.bell.Ring(head)
@@ -218,6 +242,7 @@ func (s *Store) Close() error {
 	if s.bell != nil {
 		s.bell.close()
 	}
+	s.maker.Wait()
 	s.pool.Close()
 	return nil
 }

@@ -36,3 +36,10 @@ func TestConformance(t *testing.T) {
 		return func(t *testing.T) ledger.Store { return mustOpen(t, o) }
 	})
 }
+
+func TestSegments(t *testing.T) {
+	ledgertest.RunSegments(t, func(t *testing.T) ledgertest.Opener {
+		o := postgres.Options{URL: server.URL(t), Schema: server.Schema(), Segment: ledgertest.SegmentSize}
+		return func(t *testing.T) ledger.Store { return mustOpen(t, o) }
+	})
+}

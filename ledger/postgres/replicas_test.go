@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 	"sync"
@@ -117,19 +118,43 @@ func gapless(t *testing.T, seen []events.Event) {
 	}
 }
 
-func TestTheDatabaseRefusesToForget(t *testing.T) {
-	o := postgres.Options{Schema: server.Schema()}
-	s := mustOpen(t, o)
-	defer s.Close()
-	if _, err := s.Commit(t.Context(), ledgertest.NewMaker().Records(3)); err != nil {
+// tables are the ledger's tables: the whole, every segment, and what is archived.
+func tables(t *testing.T, c *pgx.Conn) []string {
+	t.Helper()
+	rows, err := c.Query(t.Context(), "SELECT relid::regclass::text FROM pg_partition_tree('events')")
+	if err != nil {
 		t.Fatal(err)
 	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil || len(names) < 3 {
+		t.Fatalf("%v %v", names, err)
+	}
+	return append(names, "archived")
+}
+
+// forgetting is what would change or remove what is stored.
+func forgetting(table string) []string {
+	return []string{"UPDATE " + table + " SET hash = ''", "DELETE FROM " + table, "DELETE FROM " + table + " WHERE false", "TRUNCATE " + table}
+}
+
+func TestTheDatabaseRefusesToForget(t *testing.T) {
+	o := postgres.Options{Schema: server.Schema(), Segment: ledgertest.SegmentSize}
+	s := mustOpen(t, o)
+	defer s.Close()
+	for range 6 { // into segments that were made later
+		if _, err := s.Commit(t.Context(), ledgertest.NewMaker().Records(100)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	c := connect(t, o.Schema)
+	row := "INSERT INTO %s SELECT position, recorded_at, observed_at, id, writer, writer_seq, account, epoch, model, request, 9, kind, format, payload, hash FROM events WHERE position = %d ON CONFLICT (position) DO UPDATE SET attempt = 9"
 	for _, mode := range []string{"origin", "replica"} { // of a superuser
 		exec(t, c, "SET session_replication_role = "+mode)
-		for _, sql := range []string{"UPDATE events SET attempt = 2", "DELETE FROM events WHERE position = 3", "DELETE FROM events WHERE false",
-			"TRUNCATE events", "TRUNCATE head", "DELETE FROM head",
-			"INSERT INTO events SELECT position, recorded_at, observed_at, id, writer, writer_seq, account, epoch, model, request, 9, kind, format, payload, hash FROM events WHERE position = 1 ON CONFLICT (position) DO UPDATE SET attempt = 9"} {
+		all := []string{"TRUNCATE head", "DELETE FROM head", fmt.Sprintf(row, "events", 1), fmt.Sprintf(row, "events_501", 501)}
+		for _, table := range tables(t, c) {
+			all = append(all, forgetting(table)...)
+		}
+		for _, sql := range all {
 			if _, err := c.Exec(t.Context(), sql); err == nil || !strings.Contains(err.Error(), "append-only") {
 				t.Errorf("%s as %s: %v", sql, mode, err)
 			}
@@ -171,16 +196,53 @@ func TestTwoRolesCannotForget(t *testing.T) {
 	if _, err := s.Commit(t.Context(), ledgertest.NewMaker().Records(3)); err != nil {
 		t.Fatal(err)
 	}
+	for _, by := range []struct{ who, url, says string }{{"application", app, "permission denied"}, {"owner", owner, "append-only"}} {
+		c, err := pgx.Connect(t.Context(), by.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close(t.Context())
+		exec(t, c, "SET search_path = "+o.Schema)
+		for _, table := range tables(t, c) {
+			for _, sql := range forgetting(table) {
+				if _, err := c.Exec(t.Context(), sql); err == nil || !strings.Contains(err.Error(), by.says) {
+					t.Errorf("%s by the %s's role: %v", sql, by.who, err)
+				}
+			}
+		}
+	}
+}
+
+func TestTheApplicationsRoleMakesSegmentsAndNothingElse(t *testing.T) {
+	owner, app := roles(t)
+	o := postgres.Options{URL: app, Owner: owner, Schema: server.Schema(), RequireRoles: true, Segment: ledgertest.SegmentSize}
+	s := mustOpen(t, o)
+	defer s.Close()
 	c, err := pgx.Connect(t.Context(), app)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close(t.Context())
-	for _, sql := range []string{"UPDATE events SET attempt = 2", "DELETE FROM events", "TRUNCATE events", "DELETE FROM head",
-		"ALTER TABLE events DISABLE TRIGGER ALL", "SET session_replication_role = replica", "DROP TABLE events"} {
-		if _, err := c.Exec(t.Context(), strings.ReplaceAll(sql, "events", o.Schema+".events")); err == nil {
+	exec(t, c, "SET search_path = "+o.Schema)
+	for _, sql := range []string{"DELETE FROM head", "ALTER TABLE events DISABLE TRIGGER ALL", "SET session_replication_role = replica", "DROP TABLE events",
+		"ALTER TABLE events DETACH PARTITION events_1", "DROP TABLE events_1", "INSERT INTO events_501 SELECT * FROM events", "CREATE TABLE mine ()",
+		"INSERT INTO archived VALUES (1, 500, gen_random_uuid(), '', 0, 0, '', '', '', 0, 0)",
+		"SELECT extend_events(1)", "SELECT extend_events(NULL)"} {
+		if _, err := c.Exec(t.Context(), sql); err == nil {
 			t.Errorf("the application's role may %s", sql)
 		}
+	}
+	var before, after int64
+	ask := func(reach *int64) {
+		if err := c.QueryRow(t.Context(), "SELECT extend_events(500)").Scan(reach); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask(&before)
+	exec(t, c, "CREATE TEMP TABLE head AS SELECT 1000000::bigint AS position")
+	exec(t, c, "CREATE TEMP TABLE segments AS SELECT 7::bigint AS last")
+	if ask(&after); before != 1000 || after != before {
+		t.Errorf("reach %d, then %d: a table of the caller's own counted", before, after)
 	}
 }
 

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -51,7 +52,8 @@ func (s *Store) Scan(ctx context.Context, after events.Position, f ledger.Filter
 		if len(p.rows) < want || (limit > 0 && given == limit) {
 			return nil
 		}
-		q.args[0] = int64(p.rows[len(p.rows)-1].Position)
+		q.from = p.rows[len(p.rows)-1].Position
+		q.args[0] = int64(q.from)
 	}
 }
 
@@ -68,37 +70,65 @@ func (p *page) give(ctx context.Context, fn func(*ledger.Row) error) error {
 	return ctx.Err()
 }
 
-// fill reads one page.
-func (p *page) fill(ctx context.Context, s *Store, q *query, want int) error {
-	p.arena = p.arena[:0]
+// fill reads one page, and asks behind it, in the same round trip, whether
+// anything of what it should hold has left the table.
+func (p *page) fill(ctx context.Context, s *Store, q *query, want int) (err error) {
+	p.arena, p.rows = p.arena[:0], p.rows[:0]
 	q.args[2] = want
-	rows, err := s.pool.Query(ctx, q.sql, append([]any{pgx.QueryResultFormats{1}}, q.args...)...)
+	b := &pgx.Batch{}
+	b.Queue(q.sql, q.args...)
+	if s.divided {
+		b.Queue("SELECT coalesce(max(last), 0) FROM archived")
+	}
+	res := s.pool.SendBatch(ctx, b)
+	defer func() {
+		if err = errors.Join(err, res.Close()); err != nil {
+			p.rows = p.rows[:0]
+		}
+	}()
+	if err := p.load(res); err != nil || !s.divided {
+		return err
+	}
+	var anchor int64
+	if err := res.QueryRow().Scan(&anchor); err != nil {
+		return err
+	}
+	if q.from < events.Position(anchor) {
+		return fmt.Errorf("after %d: positions up to %d: %w", q.from, anchor, ledger.ErrArchived)
+	}
+	return nil
+}
+
+// load copies the rows out of the connection.
+func (p *page) load(res pgx.BatchResults) error {
+	rows, err := res.Query()
 	if err != nil {
-		p.rows = p.rows[:0]
 		return err
 	}
 	defer rows.Close()
-	n := 0
-	for ; rows.Next(); n++ {
-		if n == len(p.rows) {
+	for n := 0; rows.Next(); n++ {
+		if n < cap(p.rows) {
+			p.rows = p.rows[:n+1]
+		} else {
 			p.rows = append(p.rows, ledger.Row{})
 		}
 		if p.arena, err = load(&p.rows[n], rows.RawValues(), p.arena); err != nil {
 			return err
 		}
 	}
-	p.rows = p.rows[:n]
 	return rows.Err()
 }
 
 // query is a filter turned into SQL; the first arguments are after, upTo and
 // limit.
 type query struct {
+	from events.Position // behind which the rows stand
 	sql  string
 	args []any
 }
 
 func (s *Store) query(ctx context.Context, after events.Position, f ledger.Filter) (*query, error) {
+	from := after
 	upTo := int64(1<<63 - 1)
 	if f.UpTo != 0 {
 		upTo = int64(f.UpTo)
@@ -117,7 +147,7 @@ func (s *Store) query(ctx context.Context, after events.Position, f ledger.Filte
 		}
 		upTo = min(upTo, int64(end)-1)
 	}
-	q := &query{args: []any{int64(min(after, 1<<63-1)), upTo, 0}}
+	q := &query{from: from, args: []any{int64(min(after, 1<<63-1)), upTo, 0}}
 	var b strings.Builder
 	b.WriteString("SELECT " + columns + " FROM events WHERE position > $1 AND position <= $2")
 	also := func(condition string, arg any) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -41,6 +42,8 @@ func migrate(ctx context.Context, o Options, app *pgx.ConnConfig) error {
 	if err := createSchema(ctx, conn, o.Schema); err != nil {
 		return err
 	}
+	conf = conf.Copy()
+	conf.RuntimeParams["waybill.segment"] = strconv.FormatUint(uint64(o.Segment), 10) // of the first one
 	if err := up(ctx, conf); err != nil {
 		return fmt.Errorf("migrate: %w", unavailable(err))
 	}
@@ -91,7 +94,8 @@ func grant(ctx context.Context, conn *pgx.Conn, schema, role string) error {
 		"GRANT SELECT, INSERT ON events TO " + r,
 		"GRANT SELECT, UPDATE (position, recorded_at, hash) ON head TO " + r,
 		"GRANT SELECT, INSERT, DELETE ON snapshots TO " + r,
-		"GRANT SELECT ON ledger, goose_db_version TO " + r,
+		"GRANT SELECT ON ledger, segments, archived, goose_db_version TO " + r,
+		"GRANT EXECUTE ON FUNCTION extend_events(bigint) TO " + r,
 	} {
 		if _, err := conn.Exec(ctx, sql); err != nil {
 			return fmt.Errorf("grant to %s: %w", role, unavailable(err))
@@ -106,7 +110,9 @@ func readRoles(ctx context.Context, pool *pgxpool.Pool) (Roles, error) {
 	var super, owner, update, remove, truncate bool
 	err := pool.QueryRow(ctx, `SELECT current_user::text, (SELECT rolsuper FROM pg_roles WHERE rolname = current_user),
 		pg_has_role(current_user, (SELECT relowner FROM pg_class WHERE oid = 'events'::regclass), 'MEMBER'),
-		has_table_privilege('events', 'UPDATE'), has_table_privilege('events', 'DELETE'), has_table_privilege('events', 'TRUNCATE')`).
+		bool_or(has_table_privilege(t, 'UPDATE')), bool_or(has_table_privilege(t, 'DELETE')), bool_or(has_table_privilege(t, 'TRUNCATE'))
+		FROM (SELECT relid FROM pg_partition_tree('events') UNION SELECT to_regclass('archived') UNION SELECT to_regclass('events')) AS tables(t)
+		WHERE t IS NOT NULL`).
 		Scan(&name, &super, &owner, &update, &remove, &truncate)
 	if err != nil {
 		return Roles{}, fmt.Errorf("look at privileges: %w", err)

@@ -66,6 +66,9 @@ func (s *Store) TakeOver(ctx context.Context, writer uuid.UUID, fn func(ctx cont
 		return false, err
 	}
 	defer closeSoon(conn)
+	defer func() { // a connection's end gives the lock back some time later
+		_, _ = conn.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock_all()")
+	}()
 	return true, fn(ctx)
 }
 

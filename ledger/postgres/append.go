@@ -22,19 +22,22 @@ import (
 var statements = map[string]string{
 	"begin":  "BEGIN",
 	"lock":   "SELECT position, recorded_at, hash FROM head FOR UPDATE",
-	"probe":  "SELECT " + columns + " FROM events WHERE id = ANY($1::uuid[]) AND position > $2::bigint",
+	"probe":  "SELECT " + columns + " FROM events WHERE id = ANY($1::uuid[])",
 	"clock":  "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
-	"insert": "INSERT INTO events (" + columns + ") SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::uuid[], $5::uuid[], $6::bigint[], $7::bytea[], $8::bigint[], $9::bytea[], $10::uuid[], $11::bigint[], $12::int[], $13::int[], $14::bytea[], $15::bytea[])",
+	"insert": "INSERT INTO events (" + columns + ") " + values,
 	"move":   "UPDATE head SET position = $1::bigint, recorded_at = $2::bigint, hash = $3::bytea",
 	"commit": "COMMIT",
 }
+
+// values are the rows of an insert, a column in each parameter.
+const values = "SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::uuid[], $5::uuid[], $6::bigint[], $7::bytea[], $8::bigint[], $9::bytea[], $10::uuid[], $11::bigint[], $12::int[], $13::int[], $14::bytea[], $15::bytea[])"
 
 // appender is the one connection that appends.
 type appender struct {
 	conn *pgx.Conn
 	cols [15]array
 	ids  array
-	past past
+	near near
 }
 
 func openAppender(ctx context.Context, conf *pgx.ConnConfig) (*appender, error) {
@@ -52,10 +55,6 @@ func openAppender(ctx context.Context, conf *pgx.ConnConfig) (*appender, error) 
 			a.close()
 			return nil, fmt.Errorf("prepare %s: %w", name, err)
 		}
-	}
-	if err := a.past.read(ctx, conn); err != nil {
-		a.close()
-		return nil, err
 	}
 	return a, nil
 }
@@ -109,14 +108,24 @@ func (a *appender) commit(ctx context.Context, batch []events.Record, content []
 	for i := range batch {
 		a.ids.bytes(batch[i].ID[:])
 	}
-	floor := binary.BigEndian.AppendUint64(nil, uint64(a.past.floor(batch)))
-	got, err := a.round(ctx, call{name: "begin"}, call{name: "lock"}, call{"probe", [][]byte{a.ids.done(), floor}}, call{name: "clock"})
+	if err := a.approach(ctx); err != nil {
+		return nil, 0, err
+	}
+	probe := a.near.probe(batch)
+	got, err := a.round(ctx, call{name: "begin"}, call{name: "lock"}, call{probe, [][]byte{a.ids.done()}}, call{name: "clock"})
 	if err != nil {
 		return nil, 0, err
 	}
 	head, err := parseHead(got[1].Rows)
 	if err != nil {
 		return nil, 0, err
+	}
+	if probe != probeAll && head.Position > a.near.last { // others have gone on into the next segment
+		again, err := a.round(ctx, call{probeAll, [][]byte{a.ids.done()}})
+		if err != nil {
+			return nil, 0, err
+		}
+		got[2] = again[0]
 	}
 	known, err := parseKnown(got[2].Rows)
 	if err != nil {
@@ -128,7 +137,7 @@ func (a *appender) commit(ctx context.Context, batch []events.Record, content []
 	added := events.Position(0)
 	if last != head {
 		added = last.Position
-		calls = []call{{"insert", a.params()}, {"move", moveParams(last)}, {name: "commit"}}
+		calls = []call{{a.near.insert(head.Position+1, last.Position), a.params()}, {"move", moveParams(last)}, {name: "commit"}}
 	}
 	got, err = a.round(ctx, calls...)
 	if err != nil {
@@ -137,11 +146,7 @@ func (a *appender) commit(ctx context.Context, batch []events.Record, content []
 	if tag := got[len(got)-1].CommandTag.String(); tag != "COMMIT" {
 		return nil, 0, fmt.Errorf("commit answered %s", tag)
 	}
-	if last.Position > a.past.reach {
-		if err := a.past.read(ctx, a.conn); err != nil {
-			a.past = past{} // nothing is ruled out
-		}
-	}
+	a.near.passed = a.near.passed || max(head.Position, last.Position) >= a.near.last
 	return results, added, nil
 }
 

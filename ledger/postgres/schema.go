@@ -89,9 +89,17 @@ func up(ctx context.Context, conf *pgx.ConnConfig) error {
 // change the past.
 func grant(ctx context.Context, conn *pgx.Conn, schema, role string) error {
 	r, n := pgx.Identifier{role}.Sanitize(), pgx.Identifier{schema}.Sanitize()
+	segments, err := conn.Query(ctx, "SELECT relid::regclass::text FROM pg_partition_tree('events')")
+	if err != nil {
+		return unavailable(err)
+	}
+	tables, err := pgx.CollectRows(segments, pgx.RowTo[string])
+	if err != nil {
+		return unavailable(err)
+	}
 	for _, sql := range []string{
 		"GRANT USAGE ON SCHEMA " + n + " TO " + r,
-		"GRANT SELECT, INSERT ON events TO " + r,
+		"GRANT SELECT, INSERT ON " + strings.Join(tables, ", ") + " TO " + r,
 		"GRANT SELECT, UPDATE (position, recorded_at, hash) ON head TO " + r,
 		"GRANT SELECT, INSERT, DELETE ON snapshots TO " + r,
 		"GRANT SELECT ON ledger, segments, archived, goose_db_version TO " + r,

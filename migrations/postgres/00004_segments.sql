@@ -31,7 +31,7 @@ END $$;
 -- +goose StatementEnd
 ALTER TABLE events_1 DROP CONSTRAINT events_bound;
 
--- Who could append to the one table can append to the whole, and to it only.
+-- Who could append to the one table can append to the whole.
 -- +goose StatementBegin
 DO $$
 DECLARE r record;
@@ -39,7 +39,6 @@ BEGIN
   FOR r IN SELECT a.privilege_type AS what, a.grantee::regrole AS who FROM pg_class c, aclexplode(c.relacl) a
            WHERE c.oid = 'events_1'::regclass AND a.grantee <> c.relowner AND a.grantee <> 0 LOOP
     EXECUTE format('GRANT %s ON events TO %s', r.what, r.who);
-    EXECUTE format('REVOKE %s ON events_1 FROM %s', r.what, r.who);
   END LOOP;
 END $$;
 -- +goose StatementEnd
@@ -67,6 +66,7 @@ CREATE FUNCTION extend_events(size bigint) RETURNS bigint LANGUAGE plpgsql SECUR
 DECLARE
   reach bigint;
   name text;
+  r record;
 BEGIN
   IF size IS NULL OR size < 100 OR size > 1000000000 THEN
     RAISE EXCEPTION 'a segment has 100 to 1000000000 positions';
@@ -81,6 +81,10 @@ BEGIN
     EXECUTE format('CREATE TRIGGER events_no_truncate BEFORE TRUNCATE ON %I FOR EACH STATEMENT EXECUTE FUNCTION refuse()', name);
     EXECUTE format('ALTER TABLE %I ENABLE ALWAYS TRIGGER events_append_only', name);
     EXECUTE format('ALTER TABLE %I ENABLE ALWAYS TRIGGER events_no_truncate', name);
+    FOR r IN SELECT a.privilege_type AS what, a.grantee::regrole AS who FROM pg_class c, aclexplode(c.relacl) a
+             WHERE c.oid = 'events'::regclass AND a.grantee <> c.relowner AND a.grantee <> 0 LOOP
+      EXECUTE format('GRANT %s ON %I TO %s', r.what, name, r.who);
+    END LOOP;
     EXECUTE format('ALTER TABLE events ATTACH PARTITION %I FOR VALUES FROM (%s) TO (%s)', name, reach + 1, reach + 1 + size);
     reach := reach + size;
   END LOOP;

@@ -36,8 +36,8 @@ func Test_I1_I3_I5_I6_I8_I13_laws_over_random_worlds(t *testing.T) {
 			for _, law := range laws {
 				*d = kept
 				law.holds(c, r, s, d)
-				if t.Failed() {
-					t.Fatalf("the law is: %s", law.name)
+				if c.t.Failed() {
+					c.t.Fatalf("the law is: %s", law.name)
 				}
 			}
 			*d = kept

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -210,32 +211,52 @@ func (c *chance) settle() {
 
 // worlds runs random worlds of n steps each, from the seed of WAYBILL_SEED on.
 // WAYBILL_WORLDS asks for another number of them, and for a line of JSON.
+// Batches run side by side and are named by their first seed.
 func worlds(t *testing.T, count uint64, steps int, prepare func(*chance)) {
 	t.Helper()
-	first, decisions := number(t, "WAYBILL_SEED", 0), 0
+	const batch = 100
+	first := number(t, "WAYBILL_SEED", 0)
 	long := number(t, "WAYBILL_WORLDS", 0)
 	if long > 0 {
 		count = long
 	}
-	for seed := first; seed < first+count; seed++ {
-		c := newChance(t, seed)
-		prepare(c)
-		for range steps {
-			c.step()
-			if t.Failed() {
-				t.Fatalf("seed %d, step %d, at %s", seed, c.n, short(c.w.Elapsed()))
-			}
+	var decisions atomic.Int64
+	t.Run("worlds", func(t *testing.T) {
+		for from := first; from < first+count; from += batch {
+			t.Run(strconv.FormatUint(from, 10), func(t *testing.T) {
+				t.Parallel()
+				for seed := from; seed < min(from+batch, first+count); seed++ {
+					decisions.Add(int64(world(t, seed, steps, prepare)))
+				}
+			})
 		}
-		c.settle()
-		n, err := c.w.Verify()
-		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
+	})
+	if long > 0 && !t.Failed() {
+		fmt.Printf(`{"proved":%q,"worlds":%d,"decisions":%d,"seed":%d}`+"\n", t.Name(), count, decisions.Load(), first)
+	}
+}
+
+// world runs one, and makes every decision of its ledger again.
+func world(t *testing.T, seed uint64, steps int, prepare func(*chance)) (decisions int) {
+	c := newChance(t, seed)
+	prepare(c)
+	defer func() {
+		if t.Failed() {
+			t.Logf("seed %d, step %d, at %s", seed, c.n, short(c.w.Elapsed()))
 		}
-		decisions += n
+	}()
+	for range steps {
+		c.step()
+		if t.Failed() {
+			t.FailNow()
+		}
 	}
-	if long > 0 {
-		fmt.Printf(`{"proved":%q,"worlds":%d,"decisions":%d,"seed":%d}`+"\n", t.Name(), count, decisions, first)
+	c.settle()
+	n, err := c.w.Verify()
+	if err != nil {
+		t.Fatal(err)
 	}
+	return n
 }
 
 // number is a setting of the environment.

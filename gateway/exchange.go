@@ -93,10 +93,10 @@ func (x *exchange) perform() {
 // lost answers a path that is not part of the data plane.
 func (x *exchange) lost(otherMethod bool) {
 	if otherMethod {
-		x.refuse(dialect.Refusal{Code: "method_not_allowed", Status: http.StatusMethodNotAllowed, Message: "this path does not take " + x.r.Method})
+		x.turnAway(dialect.Refusal{Code: "method_not_allowed", Status: http.StatusMethodNotAllowed, Message: "this path does not take " + x.r.Method})
 		return
 	}
-	x.refuse(dialect.Refusal{Code: "not_found", Status: http.StatusNotFound, Message: "no such path on this gateway"})
+	x.turnAway(dialect.Refusal{Code: "not_found", Status: http.StatusNotFound, Message: "no such path on this gateway"})
 }
 
 // admitClient holds the client to its own limits.

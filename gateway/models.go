@@ -22,7 +22,8 @@ func (x *exchange) listModels() {
 		return
 	}
 	if !slices.Contains(names, wanted) {
-		x.refuse(dialect.Refusal{Code: routing.CodeNoModel, Status: http.StatusNotFound, Param: "model", Message: "no account serves the model " + strconv.Quote(wanted)})
+		x.req.Model = wanted
+		x.turnAway(dialect.Refusal{Code: routing.CodeNoModel, Status: http.StatusNotFound, Param: "model", Message: "no account serves the model " + strconv.Quote(wanted)})
 		return
 	}
 	x.sendJSON(modelOf(x.speaks, wanted))

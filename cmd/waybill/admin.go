@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"time"
 
 	"github.com/waybill/waybill/gateway/admin"
+	"github.com/waybill/waybill/ledger/spool"
 )
 
 // maxLag is how many committed events the views may lack while they count as
@@ -32,7 +34,8 @@ func (s *service) serveAdmin(context.Context) error {
 	return nil
 }
 
-// ready says whether the gateway should get traffic, and what is missing.
+// ready says whether the gateway should get traffic, and what is missing. It
+// is public: no address, role or account is named in it.
 func (s *service) ready(ctx context.Context) []admin.Check {
 	return []admin.Check{
 		check("serving", s.serving()),
@@ -48,13 +51,18 @@ func (s *service) ready(ctx context.Context) []admin.Check {
 // ledgerCheck also says, without refusing traffic for it, when nothing but
 // triggers keeps the application from changing what is stored.
 func (s *service) ledgerCheck() admin.Check {
-	c := check("ledger", s.engine.LedgerError())
-	if o, away := s.engine.Outage(); c.OK && away {
-		c.Note = spoolingNote(&o)
-	} else if c.OK {
-		c.Note = s.ledgerNote
+	o, away := s.engine.Outage()
+	switch err := s.engine.LedgerError(); {
+	case errors.Is(err, spool.ErrFull):
+		return admin.Check{Name: "ledger", Note: "the spool is full (spool_max); new requests are refused until the ledger takes events again"}
+	case err != nil:
+		return admin.Check{Name: "ledger", Note: "it takes no events; the log says why"}
+	case away:
+		return admin.Check{Name: "ledger", OK: true, Note: spoolingNote(&o)}
+	case s.ledgerNote != "":
+		return admin.Check{Name: "ledger", OK: true, Note: "append-only is enforced by triggers only: one role does everything; `waybill doctor` names it"}
 	}
-	return c
+	return admin.Check{Name: "ledger", OK: true}
 }
 
 // busCheck never refuses traffic: without wake-ups the replicas look by
@@ -62,7 +70,7 @@ func (s *service) ledgerCheck() admin.Check {
 func (s *service) busCheck() admin.Check {
 	c := admin.Check{Name: "bus", OK: true}
 	if err := s.ledger.Deaf(); err != nil {
-		c.Note = "no wake-ups from other replicas: " + err.Error()
+		c.Note = "no wake-ups from other replicas; the log says why"
 	}
 	return c
 }
@@ -91,7 +99,7 @@ func (s *service) caughtUp(ctx context.Context) error {
 	defer cancel()
 	h, err := s.ledger.Head(ctx)
 	if err != nil {
-		return fmt.Errorf("the ledger's head cannot be read: %w", err)
+		return errors.New("the ledger's head cannot be read")
 	}
 	if at := s.engine.Position(); h.Position > at+maxLag {
 		return fmt.Errorf("the views stand at %d of %d", at, h.Position)

@@ -28,7 +28,7 @@ func (*configCommand) Run(context.Context, *std, []string) error {
 type configCheckCommand struct{}
 
 func (*configCheckCommand) cobra() *cobra.Command {
-	return &cobra.Command{Use: "check", Short: "Read the configuration as serve does, and name every fault with its line", Args: cobra.NoArgs}
+	return &cobra.Command{Use: "check [FILE]", Short: "Read the configuration as serve does, and name every fault with its line", Args: cobra.MaximumNArgs(1)}
 }
 
 // checked is what config check found.
@@ -44,7 +44,10 @@ type checked struct {
 }
 
 // Run implements command.
-func (*configCheckCommand) Run(_ context.Context, s *std, _ []string) error {
+func (*configCheckCommand) Run(_ context.Context, s *std, args []string) error {
+	if len(args) > 0 {
+		s.config = args[0]
+	}
 	found, err := checkConfig(s)
 	if s.json {
 		if printErr := printJSON(s.out, found); printErr != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/waybill/waybill/gateway/config"
 	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/ledger/postgres"
 )
 
 // doctorTime bounds each look at something outside of this process.
@@ -123,7 +124,11 @@ func doctorLedger(ctx context.Context, e config.Environment) symptom {
 		f.Note = err.Error()
 		return f
 	}
-	return symptom{What: "ledger", OK: true, Note: fmt.Sprintf("%s holds %d events; `waybill verify` checks them", where, h.Position)}
+	note := fmt.Sprintf("%s holds %d events; `waybill verify` checks them", where, h.Position)
+	if p, ok := r.(*postgres.Store); ok && p.Roles().Detail != "" {
+		note += "; " + p.Roles().Detail
+	}
+	return symptom{What: "ledger", OK: true, Note: note}
 }
 
 func doctorGateway(ctx context.Context, e config.Environment) symptom {

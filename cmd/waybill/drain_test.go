@@ -96,7 +96,7 @@ func TestAStreamInFlightEndsOnTheConfigurationThatItBeganWith(t *testing.T) {
 }
 
 func TestARequestThatTakesTooLongIsCutOffAndItsHandlerIsWaitedFor(t *testing.T) {
-	l, err := listenOn(t.Context(), "127.0.0.1:0")
+	l, err := listenOn(t.Context(), "WAYBILL_LISTEN", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

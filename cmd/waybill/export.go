@@ -144,13 +144,20 @@ func (c *importCommand) Run(ctx context.Context, s *std, args []string) error {
 	if err != nil {
 		return usageError(err)
 	}
+	made := made(where)
 	store, err := openStore(ctx, where, e, false)
 	if err != nil {
 		return err
 	}
 	span, err := archive.Read(ctx, store, r, nil)
-	if err = errors.Join(err, store.Close()); err != nil {
-		return err
+	h, headErr := store.Head(ctx)
+	if closed := store.Close(); err != nil {
+		if made != "" && headErr == nil && h.Position == 0 {
+			unmake(made) // an empty ledger where there was none would pass for one
+		}
+		return errors.Join(err, closed)
+	} else if closed != nil {
+		return closed
 	}
 	if s.json {
 		return printJSON(s.out, movedOf(span, args[0]))
@@ -164,4 +171,23 @@ func input(s *std, name string) (io.ReadCloser, error) {
 		return io.NopCloser(s.in), nil
 	}
 	return os.Open(name)
+}
+
+// made is the file that opening the ledger will make, "" when it makes none.
+func made(where string) string {
+	path, err := ledgerPath(where)
+	if shared(where) || err != nil {
+		return ""
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		return ""
+	}
+	return path
+}
+
+// unmake removes it and what stands beside it.
+func unmake(path string) {
+	for _, suffix := range []string{"", "-wal", "-shm", ".lock"} {
+		_ = os.Remove(path + suffix)
+	}
 }

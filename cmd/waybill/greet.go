@@ -110,5 +110,5 @@ every fourth request, cedar 402 after every sixth; all of them come back.
 `, u, key, sandbox.DryModel)
 }
 
-func (s *service) dataURL() string  { return "http://" + s.data.Addr().String() }
-func (s *service) adminURL() string { return "http://" + s.admin.Addr().String() }
+func (s *service) dataURL() string  { return adminURL(s.data.Addr().String()) }
+func (s *service) adminURL() string { return adminURL(s.admin.Addr().String()) }

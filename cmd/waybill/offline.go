@@ -34,7 +34,7 @@ func offline(ctx context.Context, e config.Environment, path string, o operation
 		return out, ledgerError(fmt.Errorf("open engine: %w", err))
 	}
 	defer func() { err = errors.Join(err, eng.Close(ctx)) }()
-	l, err := listenOn(ctx, "127.0.0.1:0")
+	l, err := listenOn(ctx, "the system", "127.0.0.1:0")
 	if err != nil {
 		return out, err
 	}

@@ -81,7 +81,10 @@ func newRoot(s *std) *cobra.Command {
 	root.SetErr(s.err)
 	root.PersistentFlags().BoolVar(&s.json, "json", false, "print one JSON object, or one array for lists")
 	root.PersistentFlags().StringVar(&s.config, "config", "", "config file (default $WAYBILL_CONFIG, else waybill.yaml if it exists)")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError(err) })
+	root.SuggestionsMinimumDistance = 2
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageError(fmt.Errorf("%w; `%s --help` lists the flags", err, c.CommandPath()))
+	})
 	root.CompletionOptions.HiddenDefaultCmd = true
 	for _, cmd := range commands() {
 		root.AddCommand(bind(cmd, s))
@@ -108,11 +111,24 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 		if check == nil {
 			check = cobra.ArbitraryArgs
 		}
-		if err := check(c, args); err != nil {
-			return usageError(err)
+		err := check(c, args)
+		switch {
+		case err == nil:
+			return nil
+		case !c.HasParent():
+			return usageError(fmt.Errorf("there is no command %q%s; `waybill help` lists them", args[0], meant(c.SuggestionsFor(args[0]))))
+		case len(args) == 0:
+			return usageError(fmt.Errorf("something is missing: %s", c.UseLine()))
 		}
-		return nil
+		return usageError(fmt.Errorf("%q is too much: %s", args[len(args)-1], c.UseLine()))
 	}
+}
+
+func meant(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return "; did you mean " + strings.Join(names, " or ") + "?"
 }
 
 func environment(env []string) map[string]string {

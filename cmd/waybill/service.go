@@ -128,10 +128,10 @@ func (s *service) openLedger(ctx context.Context) error {
 }
 
 func (s *service) bind(ctx context.Context) (err error) {
-	if s.data, err = listenOn(ctx, s.source.Env.Listen); err != nil {
+	if s.data, err = listenOn(ctx, "WAYBILL_LISTEN", s.source.Env.Listen); err != nil {
 		return err
 	}
-	s.admin, err = listenOn(ctx, s.source.Env.AdminListen)
+	s.admin, err = listenOn(ctx, "WAYBILL_ADMIN_LISTEN", s.source.Env.AdminListen)
 	return err
 }
 
@@ -241,11 +241,12 @@ type listener struct {
 	open   sync.WaitGroup // requests being answered
 }
 
-func listenOn(ctx context.Context, addr string) (*listener, error) {
+// listenOn listens on an address that setting names.
+func listenOn(ctx context.Context, setting, addr string) (*listener, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", addr)
 	if err != nil {
-		return nil, fmt.Errorf("listen: %w; is another gateway running?", err)
+		return nil, usageError(fmt.Errorf("listen: %w; is another gateway running? %s names another address", err, setting))
 	}
 	return &listener{Listener: l}, nil
 }

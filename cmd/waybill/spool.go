@@ -67,8 +67,8 @@ func spoolPath(e config.Environment) (string, error) {
 
 // spoolingNote is for /readyz.
 func spoolingNote(o *engine.Outage) string {
-	return fmt.Sprintf("spooling since %s: %d events wait for the ledger, the spool takes %d bytes of %d; %v",
-		o.Since.Std().UTC().Format(time.RFC3339), o.Events, o.Bytes, o.Max, o.Cause)
+	return fmt.Sprintf("spooling since %s: %d events wait for the ledger, the spool takes %d bytes of %d; the log says why",
+		o.Since.Std().UTC().Format(time.RFC3339), o.Events, o.Bytes, o.Max)
 }
 
 // spoolCheck shows the bound. A spool that is full shows at the ledger, which

@@ -47,6 +47,9 @@ func (c *verifyCommand) Run(ctx context.Context, s *std, _ []string) error {
 	if err != nil {
 		return err
 	}
+	if c.from > uint64(v.Head.Position)+1 {
+		return usageError(fmt.Errorf("--from %d is beyond the head, %d", c.from, v.Head.Position))
+	}
 	if s.json {
 		err = printJSON(s.out, &v)
 	} else {

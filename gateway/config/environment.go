@@ -34,6 +34,9 @@ type Environment struct {
 // ReadEnvironment reads and checks the variables. warnings are for the log:
 // variables that look like ours and are not.
 func ReadEnvironment(vars map[string]string) (e Environment, warnings []string, err error) {
+	if err := new(slog.Level).UnmarshalText([]byte(vars["WAYBILL_LOG_LEVEL"])); err != nil && vars["WAYBILL_LOG_LEVEL"] != "" {
+		return e, nil, Faults{{File: "WAYBILL_LOG_LEVEL", Problem: fmt.Sprintf("%q is not known", vars["WAYBILL_LOG_LEVEL"]), Mend: "use one of debug, info, warn, error"}}
+	}
 	if err := env.ParseWithOptions(&e, env.Options{Environment: vars}); err != nil {
 		return e, nil, Faults{{File: "environment", Problem: err.Error(), Mend: "see docs/config.md"}}
 	}

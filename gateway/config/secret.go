@@ -19,10 +19,13 @@ func (s Secret) Reveal() string { return s.v }
 // Empty says that there is none.
 func (s Secret) Empty() bool { return s.v == "" }
 
-// Tail is the last four characters, for people to tell keys apart; less of a
-// short one.
+// Tail is the last four characters, for people to tell keys apart; less of one
+// that has fewer than eight.
 func (s Secret) Tail() string {
-	n := min(4, len(s.v)/4)
+	n := 4
+	if len(s.v) < 8 {
+		n = len(s.v) / 4
+	}
 	return "..." + s.v[len(s.v)-n:]
 }
 

@@ -142,6 +142,8 @@ func (t *tally) message(r *Refusal, asked string, candidates int) string {
 	model := shown(asked)
 	var b strings.Builder
 	switch {
+	case r.Code == CodeNoModel && asked == "":
+		b.WriteString("no account is known to have made what this request names")
 	case r.Code == CodeNoModel && candidates > 0:
 		fmt.Fprintf(&b, "no account serves the model %s: every upstream said that it does not know it", model)
 	case r.Code == CodeNoModel:
@@ -150,7 +152,7 @@ func (t *tally) message(r *Refusal, asked string, candidates int) string {
 		fmt.Fprintf(&b, "%s accounts for the model %s have exhausted their quota (%s; earliest reset %s)",
 			share(t.exhausted, candidates), model, attempts(r), reset(r.Earliest))
 	case r.Code == CodeSaturated:
-		fmt.Fprintf(&b, "every account for the model %s has all its connections in use", model)
+		fmt.Fprintf(&b, "every account for the model %s has as many requests in flight as it may (max_concurrent)", model)
 	default:
 		fmt.Fprintf(&b, "no account for the model %s can be used now", model)
 	}

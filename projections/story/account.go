@@ -147,7 +147,7 @@ func (t *Taken) sentences(a *Account) []string {
 		out[0] = a.ID + " was retired from the configuration: nothing is sent to it."
 	}
 	if a.Override > t.now {
-		out = append(out, fmt.Sprintf("It has served lately: until %s no claim of exhaustion sets it aside.", instant(a.Override, t.now)))
+		out = append(out, fmt.Sprintf("It has served, or was released, lately: until %s no claim of exhaustion sets it aside.", instant(a.Override, t.now)))
 	}
 	if a.Streak != 0 {
 		out = append(out, fmt.Sprintf("Claims of exhaustion stand against it without a break since %s (%s).", instant(a.Streak, t.now), age(a.Streak, t.now, ago)))

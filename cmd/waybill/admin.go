@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/waybill/waybill/gateway/admin"
+	"github.com/waybill/waybill/gateway/console"
 	"github.com/waybill/waybill/ledger/spool"
 )
 
@@ -18,7 +19,7 @@ const maxLag = 1000
 // headTime bounds the question where the ledger's head is.
 const headTime = 2 * time.Second
 
-// serveAdmin serves the admin API, readiness and metrics.
+// serveAdmin serves the admin API, readiness, metrics and the console.
 func (s *service) serveAdmin(context.Context) error {
 	host, _, err := net.SplitHostPort(s.source.Env.AdminListen)
 	if err != nil {
@@ -30,7 +31,10 @@ func (s *service) serveAdmin(context.Context) error {
 		Ready: s.ready, Checkpoint: s.checkpoints.State,
 		Logger: s.log, Metrics: s.metrics.handler(s.source.Env),
 	})
-	s.admin.serve(s.api, s.failed)
+	if s.console, err = console.New(console.Options{API: s.api, Logger: s.log}); err != nil {
+		return fmt.Errorf("open console: %w", err)
+	}
+	s.admin.serve(s.console, s.failed)
 	return nil
 }
 

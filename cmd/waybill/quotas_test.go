@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// console is an upstream with a usage endpoint that takes one token.
-func console(t *testing.T, token string) string {
+// usageEndpoint is an upstream with a usage endpoint that takes one token.
+func usageEndpoint(t *testing.T, token string) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -64,7 +64,7 @@ func polledAccount(u, secret string) string {
 }
 
 func TestAUsageEndpointIsPolledAndItsReadingShown(t *testing.T) {
-	i := install(t, polledAccount(console(t, "ka"), "api_key: ka"))
+	i := install(t, polledAccount(usageEndpoint(t, "ka"), "api_key: ka"))
 	i.until(`"quota.fetched"`)
 	if a := call(t, "GET", i.admin+"/api/v1/accounts/a", ""); !strings.Contains(a.body, `"weekly"`) {
 		t.Errorf("the account's row: %s", a.body)
@@ -86,7 +86,7 @@ func TestR1_AClaimWithoutAResetBringsANewReading(t *testing.T) {
 }
 
 func Test_B157_a_command_gives_another_token_when_the_first_is_refused(t *testing.T) {
-	u := console(t, "tok2")
+	u := usageEndpoint(t, "tok2")
 	count := filepath.Join(t.TempDir(), "count")
 	script := "echo x >> " + count + "; echo tok$(wc -l < " + count + " | tr -d ' ')"
 	i := install(t, "accounts:\n  - {id: a, provider: openai-compatible, base_url: '"+u+"', credential_command: [/bin/sh, -c, \""+script+"\"]}\n")
@@ -113,13 +113,13 @@ func TestACredentialFileMustBeThere(t *testing.T) {
 func TestDoctorShowsWhatAUsageEndpointWasReadAs(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "waybill.yaml")
-	write(t, file, polledAccount(console(t, "ka"), "api_key: ka"))
+	write(t, file, polledAccount(usageEndpoint(t, "ka"), "api_key: ka"))
 	var out bytes.Buffer
 	code := run(t.Context(), []string{"doctor", "--account", "a", "--config", file}, nil, strings.NewReader(""), &out, &out)
 	if code != exitFine || !strings.Contains(out.String(), `"quota.fetched"`) || strings.Contains(out.String(), "CANARY") {
 		t.Errorf("exit %d: %s", code, &out)
 	}
-	write(t, file, polledAccount(console(t, "other"), "api_key: SECRET-UP-1"))
+	write(t, file, polledAccount(usageEndpoint(t, "other"), "api_key: SECRET-UP-1"))
 	out.Reset()
 	code = run(t.Context(), []string{"doctor", "--account", "a", "--config", file}, nil, strings.NewReader(""), &out, &out)
 	if code != exitCheckFailed || !strings.Contains(out.String(), "401") || strings.Contains(out.String(), "SECRET-UP") {

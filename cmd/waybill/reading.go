@@ -11,6 +11,7 @@ import (
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/config"
+	"github.com/waybill/waybill/gateway/inquiry"
 	"github.com/waybill/waybill/ledger"
 )
 
@@ -54,27 +55,13 @@ func (r *reading) open(s *std) (*ledger.Log, error) {
 	return ledger.Open(store), nil
 }
 
-// when reads an instant as people write it: RFC 3339, a date and a clock in
-// UTC, a clock of today, or how long ago (10m).
+// when is inquiry.When, whose error is one of usage.
 func when(text string, now time.Time) (events.Time, error) {
-	if text == "" {
-		return 0, nil
+	t, err := inquiry.When(text, events.At(now))
+	if err != nil {
+		return 0, usageError(err)
 	}
-	now = now.UTC()
-	if d, err := time.ParseDuration(strings.TrimPrefix(text, "-")); err == nil {
-		return events.At(now.Add(-d)), nil
-	}
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02"} {
-		if t, err := time.ParseInLocation(layout, text, time.UTC); err == nil {
-			return events.At(t), nil
-		}
-	}
-	for _, layout := range []string{"15:04:05", "15:04"} {
-		if t, err := time.ParseInLocation(layout, text, time.UTC); err == nil {
-			return events.At(time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), t.Second(), 0, time.UTC)), nil
-		}
-	}
-	return 0, usageError(fmt.Errorf("time %q: want 2026-11-30T14:03:00Z, \"2026-11-30 14:03\", 14:03 or 10m (ago)", text))
+	return t, nil
 }
 
 // progress tells on a terminal how far a long fold is.

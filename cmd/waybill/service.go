@@ -14,6 +14,7 @@ import (
 	"github.com/waybill/waybill/gateway"
 	"github.com/waybill/waybill/gateway/admin"
 	"github.com/waybill/waybill/gateway/config"
+	"github.com/waybill/waybill/gateway/console"
 	"github.com/waybill/waybill/gateway/engine"
 	"github.com/waybill/waybill/gateway/quota"
 	"github.com/waybill/waybill/gateway/sandbox"
@@ -51,6 +52,7 @@ type service struct {
 	poller      *quota.Poller
 	metrics     *metrics
 	api         *admin.API
+	console     *console.Console
 	changes     *changes
 	feeds       []*feed.Relay
 	checkpoints *checkpoint.Keeper
@@ -205,6 +207,9 @@ func (s *service) stop() error {
 	}
 	if s.api != nil {
 		s.api.Close()
+	}
+	if s.console != nil {
+		s.console.Close()
 	}
 	if s.admin != nil {
 		errs = append(errs, s.admin.drain(100*time.Millisecond))

@@ -50,7 +50,7 @@ type Options struct {
 	Logger     *slog.Logger
 }
 
-// About is what the landing page says of the gateway.
+// About is what the console says of the gateway.
 type About struct {
 	DataPlane string // its base URL
 	Ledger    string // where it is, without a password
@@ -67,7 +67,7 @@ type Check struct {
 // API is the handler. Close ends its streams.
 type API struct {
 	o     Options
-	guard guard
+	guard Guard
 	heavy chan struct{} // one question that folds from zero at a time
 	life  context.Context
 	end   context.CancelFunc
@@ -79,7 +79,7 @@ func New(o Options) *API {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	a := &API{o: o, guard: newGuard(o.Token, o.Hosts), heavy: make(chan struct{}, 1)}
+	a := &API{o: o, guard: NewGuard(o.Token, o.Hosts), heavy: make(chan struct{}, 1)}
 	a.life, a.end = context.WithCancel(context.Background())
 	a.http = a.router()
 	return a
@@ -107,7 +107,6 @@ func (a *API) router() http.Handler {
 	for _, rt := range routes() {
 		r.Methods(rt.method).Path(prefix + rt.path).Handler(a.guarded(rt.serve))
 	}
-	r.Methods(http.MethodGet).Path("/").Handler(a.guarded((*API).landing))
 	r.Methods(http.MethodGet, http.MethodHead).Path("/healthz").HandlerFunc(a.healthz)
 	r.Methods(http.MethodGet, http.MethodHead).Path("/readyz").HandlerFunc(a.readyz)
 	if a.o.Metrics != nil {
@@ -125,7 +124,7 @@ func (a *API) router() http.Handler {
 // guarded lets only those in who may, and writes errors as problem details.
 func (a *API) guarded(serve func(*API, http.ResponseWriter, *http.Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		harden(w.Header())
+		Harden(w.Header())
 		err := a.guard.admit(r)
 		if err == nil {
 			err = serve(a, w, r)

@@ -485,16 +485,3 @@ func TestStateIsWhatAFoldFromZeroGives(t *testing.T) {
 		has(t, "state", s, "name version position bytes sha256")
 	}
 }
-
-func TestTheLandingPageSaysWhereThingsAre(t *testing.T) {
-	a := open(t, "")
-	status, body, res := a.call(http.MethodGet, "/", "")
-	if status != http.StatusOK || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") {
-		t.Fatalf("%d %s", status, body)
-	}
-	for _, want := range []string{"/api/v1/openapi.json", "waybill why", "waiting_reset", "/api/v1/accounts/b"} {
-		if !strings.Contains(body, want) {
-			t.Errorf("the landing page does not say %q", want)
-		}
-	}
-}

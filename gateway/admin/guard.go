@@ -12,30 +12,32 @@ import (
 	"strings"
 )
 
-// guard says who may call. With a token, whoever has it; without one, this
+// Guard says who may call. With a token, whoever has it; without one, this
 // machine. Browsers are held to the API's own origin either way: there is no
 // CORS, a page of another site gets nothing and sends nothing.
-type guard struct {
+type Guard struct {
 	digest [sha256.Size]byte // of the token
 	token  bool
 	hosts  []string
 }
 
-func newGuard(token string, hosts []string) guard {
-	return guard{digest: sha256.Sum256([]byte(token)), token: token != "", hosts: hosts}
+// NewGuard guards by a token, or without one by address and by the names that
+// this machine may be asked by besides loopback ones.
+func NewGuard(token string, hosts []string) Guard {
+	return Guard{digest: sha256.Sum256([]byte(token)), token: token != "", hosts: hosts}
 }
 
-// harden sets the headers that every answer carries.
-func harden(h http.Header) {
+// Harden sets the headers that every answer carries.
+func Harden(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Frame-Options", "DENY")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
 }
 
-func (g *guard) admit(r *http.Request) error {
-	if err := g.sameSite(r); err != nil {
+func (g *Guard) admit(r *http.Request) error {
+	if err := g.SameSite(r); err != nil {
 		return err
 	}
 	if err := g.known(r); err != nil {
@@ -47,29 +49,44 @@ func (g *guard) admit(r *http.Request) error {
 	return jsonOnly(r)
 }
 
-// known checks the token, in constant time; without one the caller and the name
-// that it asked for must be this machine (a page that has rebound its name to
-// 127.0.0.1 asks by its own name).
-func (g *guard) known(r *http.Request) error {
-	if g.token {
-		word, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		digest := sha256.Sum256([]byte(strings.TrimSpace(given)))
-		if subtle.ConstantTimeCompare(digest[:], g.digest[:]) != 1 || !strings.EqualFold(word, "bearer") {
-			return problemf(http.StatusUnauthorized, "send the admin token as Authorization: Bearer ... (WAYBILL_ADMIN_TOKEN)")
-		}
+// known checks the token that the header has, or the caller where there is none.
+func (g *Guard) known(r *http.Request) error {
+	if !g.token {
+		return g.Local(r)
+	}
+	word, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !g.Opens(strings.TrimSpace(given)) || !strings.EqualFold(word, "bearer") {
+		return problemf(http.StatusUnauthorized, "send the admin token as Authorization: Bearer ... (WAYBILL_ADMIN_TOKEN)")
+	}
+	return nil
+}
+
+// Token says whether a token is asked for.
+func (g *Guard) Token() bool { return g.token }
+
+// Opens compares a token with the guard's, in constant time.
+func (g *Guard) Opens(token string) bool {
+	digest := sha256.Sum256([]byte(token))
+	return g.token && subtle.ConstantTimeCompare(digest[:], g.digest[:]) == 1
+}
+
+// Local refuses, where no token is asked for, a caller and a name that are not
+// this machine's (a page that has rebound its name to 127.0.0.1 asks by its own
+// name).
+func (g *Guard) Local(r *http.Request) error {
+	switch host := hostname(r.Host); {
+	case g.token:
 		return nil
-	}
-	if !loopbackAddr(r.RemoteAddr) {
+	case !loopbackAddr(r.RemoteAddr):
 		return problemf(http.StatusForbidden, "without WAYBILL_ADMIN_TOKEN only this machine may call")
-	}
-	if host := hostname(r.Host); !loopbackName(host) && !slices.Contains(g.hosts, host) {
+	case !loopbackName(host) && !slices.Contains(g.hosts, host):
 		return problemf(http.StatusForbidden, "without WAYBILL_ADMIN_TOKEN this may only be asked by a loopback name, not by %q", host)
 	}
 	return nil
 }
 
-// sameSite refuses what a browser sends for another site's page.
-func (g *guard) sameSite(r *http.Request) error {
+// SameSite refuses what a browser sends for another site's page.
+func (g *Guard) SameSite(r *http.Request) error {
 	if origin := r.Header.Get("Origin"); origin != "" {
 		u, err := url.Parse(origin)
 		if err != nil || !strings.EqualFold(u.Host, r.Host) {
@@ -95,8 +112,8 @@ func jsonOnly(r *http.Request) error {
 	return problemf(http.StatusForbidden, "bodies are JSON: send Content-Type: application/json (curl -H 'content-type: application/json' -d ...)")
 }
 
-// actor is who acted, as operator events record it.
-func (g *guard) actor() string {
+// Actor is who acted, as operator events record it.
+func (g *Guard) Actor() string {
 	if g.token {
 		return "admin"
 	}

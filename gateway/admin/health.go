@@ -4,13 +4,13 @@ import "net/http"
 
 // healthz: the process answers. It needs no token and names nothing.
 func (a *API) healthz(w http.ResponseWriter, _ *http.Request) {
-	harden(w.Header())
+	Harden(w.Header())
 	write(w, http.StatusOK, "application/json", map[string]string{"status": "ok"})
 }
 
 // readyz: whether the gateway can do its work now, and what is missing.
 func (a *API) readyz(w http.ResponseWriter, r *http.Request) {
-	harden(w.Header())
+	Harden(w.Header())
 	out := struct {
 		Ready  bool    `json:"ready"`
 		Checks []Check `json:"checks"`

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"net/http"
 
 	"github.com/waybill/waybill/events"
@@ -12,27 +11,27 @@ import (
 	"github.com/waybill/waybill/projections/usage"
 )
 
-// ledgerInfo is where the ledger ends and how far the views are.
-type ledgerInfo struct {
+// LedgerState is where the ledger ends and how far the views are.
+type LedgerState struct {
 	Position   events.Position `json:"position"`
 	Hash       string          `json:"hash"`
 	RecordedAt events.Time     `json:"recorded_at"`
 	Folded     events.Position `json:"folded"`
 	Lag        uint64          `json:"lag"`
-	Segments   []segment       `json:"segments"`
-	Checkpoint *signed         `json:"checkpoint"` // the latest; null: none yet
+	Segments   []Segment       `json:"segments"`
+	Checkpoint *Signed         `json:"checkpoint"` // the latest; null: none yet
 }
 
-// signed is a checkpoint of the ledger.
-type signed struct {
+// Signed is a checkpoint of the ledger.
+type Signed struct {
 	Position   events.Position `json:"position"`
 	Hash       string          `json:"hash"`
 	RecordedAt events.Time     `json:"recorded_at"`
 	Fault      string          `json:"fault,omitempty"` // why the ledger does not hold it any more, or none can be kept
 }
 
-// segment is a part of the ledger that is kept apart.
-type segment struct {
+// Segment is a part of the ledger that is kept apart.
+type Segment struct {
 	From events.Position `json:"from"`
 	To   events.Position `json:"to"`
 	Hash string          `json:"hash"`
@@ -42,26 +41,19 @@ func (a *API) ledger(w http.ResponseWriter, r *http.Request) error {
 	if err := newQuery(r).done(); err != nil {
 		return err
 	}
-	head, err := a.o.Log.Head(r.Context())
+	out, err := a.LedgerState(r.Context())
 	if err != nil {
 		return err
 	}
-	out := ledgerInfo{Position: head.Position, Hash: head.Hash.String(), RecordedAt: head.RecordedAt, Segments: []segment{}}
-	if head.Position > 0 {
-		out.Segments = append(out.Segments, segment{1, head.Position, out.Hash})
-	}
-	out.Checkpoint = a.signed()
-	a.o.Engine.View(func(_ routing.View, at events.Position, _ events.Time) { out.Folded = at })
-	out.Lag = uint64(max(head.Position, out.Folded) - out.Folded)
 	return answer(w, http.StatusOK, out)
 }
 
-func (a *API) signed() *signed {
+func (a *API) signed() *Signed {
 	if a.o.Checkpoint == nil {
 		return nil
 	}
 	st := a.o.Checkpoint()
-	out := signed{Position: st.Head.Position, Hash: st.Head.Hash.String(), RecordedAt: st.Head.RecordedAt}
+	out := Signed{Position: st.Head.Position, Hash: st.Head.Hash.String(), RecordedAt: st.Head.RecordedAt}
 	switch {
 	case st.Fault != nil:
 		out.Fault = st.Fault.Error()
@@ -93,11 +85,7 @@ func (a *API) verify(w http.ResponseWriter, r *http.Request) error {
 	if err := newQuery(r).done(); err != nil {
 		return err
 	}
-	var v inquiry.Verdict
-	err := a.alone(r.Context(), func(ctx context.Context) (err error) {
-		v, err = inquiry.Verify(ctx, a.o.Log, inquiry.VerifyOptions{})
-		return err
-	})
+	v, err := a.Verify(r.Context(), nil)
 	if err != nil {
 		return err
 	}
@@ -118,11 +106,7 @@ func (a *API) usage(w http.ResponseWriter, r *http.Request) error {
 	if err := q.done(); err != nil {
 		return err
 	}
-	var sums []usage.Sum
-	err := a.alone(r.Context(), func(ctx context.Context) (err error) {
-		sums, err = inquiry.Usage(ctx, a.o.Log, by, since, until)
-		return err
-	})
+	sums, err := a.Usage(r.Context(), by, since, until)
 	if err != nil {
 		return err
 	}

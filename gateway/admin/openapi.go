@@ -38,7 +38,7 @@ func describe(version string) object {
 		"security": []object{{"token": []string{}}},
 		"components": object{
 			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer"}},
-			"schemas":         object{"Problem": schema(reflect.TypeFor[problem]())},
+			"schemas":         object{"Problem": schema(reflect.TypeFor[Problem]())},
 		},
 	}
 }

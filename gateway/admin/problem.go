@@ -15,8 +15,8 @@ import (
 	"github.com/waybill/waybill/ledger"
 )
 
-// problem is an error with its HTTP status (RFC 9457).
-type problem struct {
+// Problem is an error with its HTTP status (RFC 9457).
+type Problem struct {
 	Type     string `json:"type"`
 	Title    string `json:"title"`
 	Status   int    `json:"status"`
@@ -24,15 +24,15 @@ type problem struct {
 	Instance string `json:"instance"`
 }
 
-func (p *problem) Error() string { return p.Detail }
+func (p *Problem) Error() string { return p.Detail }
 
-func problemf(status int, format string, args ...any) *problem {
-	return &problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: fmt.Sprintf(format, args...)}
+func problemf(status int, format string, args ...any) *Problem {
+	return &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: fmt.Sprintf(format, args...)}
 }
 
-// problemOf maps errors of the layers below.
-func problemOf(err error) *problem {
-	var p *problem
+// ProblemOf maps errors of the layers below.
+func ProblemOf(err error) *Problem {
+	var p *Problem
 	switch {
 	case errors.As(err, &p):
 		return p
@@ -52,7 +52,7 @@ func problemOf(err error) *problem {
 
 // fail writes an error, unless the answer has begun.
 func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
-	p := *problemOf(err)
+	p := *ProblemOf(err)
 	p.Instance = r.URL.Path
 	if p.Status >= 500 && r.Context().Err() == nil {
 		a.o.Logger.Warn("admin call failed", "path", r.URL.Path, "status", p.Status, "error", err)

@@ -1,13 +1,11 @@
 package admin
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/config"
-	"github.com/waybill/waybill/gateway/inquiry"
 	"github.com/waybill/waybill/projections/whatif"
 )
 
@@ -38,16 +36,21 @@ func (a *API) replay(w http.ResponseWriter, r *http.Request) error {
 		text = []byte(yaml)
 	}
 	o := whatif.Options{Since: ask.Since, Until: ask.Until}
-	if o.Change, err = config.PolicyChange("policy", text, nil); err != nil {
-		return problemf(http.StatusUnprocessableEntity, "%s", err)
-	}
-	var out whatif.Result
-	err = a.alone(r.Context(), func(ctx context.Context) (err error) {
-		out, err = inquiry.Replay(ctx, a.o.Log, o, nil)
+	if o.Change, err = Policy(text); err != nil {
 		return err
-	})
+	}
+	out, err := a.Replay(r.Context(), o, nil)
 	if err != nil {
 		return err
 	}
 	return answer(w, http.StatusOK, out)
+}
+
+// Policy reads the fields that a replay changes.
+func Policy(text []byte) (func(*events.Policy), error) {
+	change, err := config.PolicyChange("policy", text, nil)
+	if err != nil {
+		return nil, problemf(http.StatusUnprocessableEntity, "%s", err)
+	}
+	return change, nil
 }

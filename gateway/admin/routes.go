@@ -48,7 +48,7 @@ func reads() []route {
 		{get, "/events", (*API).events, doc{summary: "Events as stored", params: join(eventFilter, pageParams), answer: list[events.Event]{}}},
 		{get, "/events/stream", (*API).stream, doc{summary: "Events as they are committed (server-sent events)", params: join(eventFilter, []param{{"after", "integer", "start after this position; without it, now"}}), media: "text/event-stream"}},
 		{get, "/usage", (*API).usage, doc{summary: "Requests, tokens, skips and refusals", params: join([]param{{"by", "string", "account (default), model, client or day"}}, timeParams, pageParams), answer: list[usage.Sum]{}}},
-		{get, "/ledger", (*API).ledger, doc{summary: "Where the ledger ends, and how far the views are", answer: ledgerInfo{}}},
+		{get, "/ledger", (*API).ledger, doc{summary: "Where the ledger ends, and how far the views are", answer: LedgerState{}}},
 		{get, "/ledger/checkpoint", (*API).checkpoint, doc{summary: "The latest signed checkpoint of the ledger, for `waybill verify --checkpoint`", media: "text/plain"}},
 		{get, "/state", (*API).state, doc{summary: "Digests of the live views' canonical state, for rebuild --check", answer: list[inquiry.State]{}}},
 		{get, "/openapi.json", (*API).openapi, doc{summary: "This description", media: "application/json"}},
@@ -57,18 +57,15 @@ func reads() []route {
 
 func writes() []route {
 	post := http.MethodPost
-	act := func(name, summary string, make func(events.OperatorAction) events.Payload) route {
-		return route{post, "/accounts/{id}/" + name, operate(make, name == "park"), doc{summary: summary, body: action{}, answer: accepted{}}}
-	}
-	return []route{
+	out := []route{
 		{post, "/accounts/{id}/readings", (*API).reading, doc{summary: "Append a quota reading from your own scraper", body: readingBody{}, status: http.StatusAccepted, answer: accepted{}}},
-		act("release", "End all evidence that keeps an account out", func(o events.OperatorAction) events.Payload { return &events.OperatorReleased{OperatorAction: o} }),
-		act("park", "Set an account aside until an instant", func(o events.OperatorAction) events.Payload { return &events.OperatorParked{OperatorAction: o} }),
-		act("drain", "Give an account no new work; its running answers end", func(o events.OperatorAction) events.Payload { return &events.OperatorDrained{OperatorAction: o} }),
-		act("undrain", "End a drain and an operator's park", func(o events.OperatorAction) events.Payload { return &events.OperatorUndrained{OperatorAction: o} }),
 		{post, "/replay", (*API).replay, doc{summary: "What recorded traffic would have come to under another policy", body: replayAsk{}, answer: whatif.Result{}}},
 		{post, "/ledger/verify", (*API).verify, doc{summary: "Check the chain and derive every decision again", answer: inquiry.Verdict{}}},
 	}
+	for _, v := range Verbs() {
+		out = append(out, route{post, "/accounts/{id}/" + v.Name, operate(v.Name), doc{summary: v.Summary, body: Action{}, answer: accepted{}}})
+	}
+	return out
 }
 
 func join(lists ...[]param) []param {

@@ -41,6 +41,12 @@ func place(ctx context.Context, log Log, m Moment) (events.Position, events.Time
 	return head.Position, m.Now, nil
 }
 
+// Place is the last position that a moment holds.
+func Place(ctx context.Context, log Log, m Moment) (events.Position, error) {
+	at, _, err := place(ctx, log, m)
+	return at, err
+}
+
 // before is the last position that was recorded at or before an instant:
 // recorded times are monotone in position, so a search by halves finds it.
 func before(ctx context.Context, log Log, head ledger.Head, t events.Time) (events.Position, error) {

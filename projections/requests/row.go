@@ -35,6 +35,9 @@ func (o Outcome) String() string {
 	return "unknown"
 }
 
+// Outcomes are the contract's words, those that people look for first.
+func Outcomes() []string { return []string{"refused", "failed", "aborted", "open", "served"} }
+
 // ParseOutcome reads the contract's word.
 func ParseOutcome(s string) (Outcome, bool) {
 	i := slices.Index(outcomeNames[:], s)

@@ -24,6 +24,7 @@ type Window struct {
 	Source           string          `json:"source"`
 	Stale            bool            `json:"stale"`
 	Evidence         events.Position `json:"evidence"`
+	Words            string          `json:"words"`
 }
 
 // Credit is a spend budget in the provider's own numbers.
@@ -36,6 +37,7 @@ type Credit struct {
 	ResetsAt    events.Time   `json:"resets_at"`
 	ObservedAt  events.Time   `json:"observed_at"`
 	Models      []CreditModel `json:"models"`
+	Words       string        `json:"words"`
 }
 
 // CreditModel is a budget's word on one model.
@@ -95,28 +97,38 @@ func (t *Taken) Finish(look Lookup, inFlight int64) Account {
 		Model: t.judged.path.Model, Retired: s.Account.Retired, State: s.Verdict.State.String(), Verdict: t.judged.shape(look, t.now, ago),
 		Windows: []Window{}, Recovery: s.Recovery, Override: s.Override, Streak: s.Streak, InFlight: inFlight, Position: t.at, AsOf: t.now}
 	for i := range s.Windows {
-		a.Windows = append(a.Windows, windowShape(&s.Windows[i]))
+		a.Windows = append(a.Windows, windowShape(&s.Windows[i], t.now))
 	}
 	if s.Credit != nil {
-		a.Credit = creditShape(s.Credit, s.CreditAt)
+		a.Credit = creditShape(s.Credit, s.CreditAt, t.now)
 	}
 	a.Sentences = t.sentences(&a)
 	return a
 }
 
-func windowShape(w *admission.WindowReport) Window {
+func windowShape(w *admission.WindowReport, now events.Time) Window {
 	scope := w.Scope
 	if scope.Kind == events.ScopeUnset {
 		scope.Kind = events.ScopeAccount
 	}
 	return Window{Name: w.Name, Scope: scope.String(), LengthS: int64(w.Length.Seconds()), Used: number(w.Used), Limit: number(w.Limit),
 		UsedPercent: number(w.UsedPercent), RemainingPercent: number(w.RemainingPercent), Reached: boolean(w.Reached), Reported: w.Reported,
-		ResetsAt: w.ResetsAt, ObservedAt: w.ObservedAt, Source: w.Source, Stale: w.Stale, Evidence: events.Position(max(w.Evidence, 0))}
+		ResetsAt: w.ResetsAt, ObservedAt: w.ObservedAt, Source: w.Source, Stale: w.Stale, Evidence: events.Position(max(w.Evidence, 0)),
+		Words: windowWords(&w.Window, now)}
 }
 
-func creditShape(c *events.Credit, at events.Time) *Credit {
+// Windows are a reading's windows in the contract's shape.
+func Windows(r *events.Reading, at events.Time) []Window {
+	out := make([]Window, len(r.Windows))
+	for i := range r.Windows {
+		out[i] = windowShape(&admission.WindowReport{Window: r.Windows[i]}, at)
+	}
+	return out
+}
+
+func creditShape(c *events.Credit, at, now events.Time) *Credit {
 	out := &Credit{Reached: boolean(c.Reached), Available: boolean(c.Available), Used: number(c.Used), Limit: number(c.Limit),
-		UsedPercent: number(c.UsedPercent), ResetsAt: c.ResetsAt, ObservedAt: at, Models: []CreditModel{}}
+		UsedPercent: number(c.UsedPercent), ResetsAt: c.ResetsAt, ObservedAt: at, Models: []CreditModel{}, Words: creditWords(c, now)}
 	for _, m := range c.Models {
 		out.Models = append(out.Models, CreditModel{m.Model, boolean(m.Available), boolean(m.CreditsWouldEnable)})
 	}

@@ -105,7 +105,7 @@ func (a *Attempt) sentence(asked string, e *events.Event) string {
 	if e == nil {
 		return s + " and has not been answered."
 	}
-	took := span(a.AnsweredAt.Sub(a.DispatchedAt))
+	took := Span(a.AnsweredAt.Sub(a.DispatchedAt))
 	if p, ok := e.Data.(*events.AttemptSucceeded); ok {
 		return s + fmt.Sprintf(" and was answered %d after %s%s.", p.Answer.Status, took, prefixed(", ", usageWords(p.Answer.Usage)))
 	}

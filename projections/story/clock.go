@@ -26,8 +26,8 @@ func instant(t, ref events.Time) string {
 // full is a time with its day, for the first line of a story.
 func full(t events.Time) string { return t.Std().Format("Mon 2 Jan 2006 15:04:05 UTC") }
 
-// span is a duration for people: two units at most.
-func span(d time.Duration) string {
+// Span is a duration for people: two units at most.
+func Span(d time.Duration) string {
 	if d < 0 {
 		d = -d
 	}
@@ -62,10 +62,10 @@ func units(d, big time.Duration, bigName string, small time.Duration, smallName 
 func age(t, ref events.Time, word string) string {
 	switch d := ref.Sub(t); {
 	case d < 0:
-		return span(d) + " after"
+		return Span(d) + " after"
 	case d < time.Millisecond:
 		return "at that moment"
 	default:
-		return span(d) + " " + word
+		return Span(d) + " " + word
 	}
 }

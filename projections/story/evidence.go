@@ -114,7 +114,7 @@ func routedSummary(e *events.Event, p *events.AttemptRouted) string {
 }
 
 func succeededSummary(p *events.AttemptSucceeded) string {
-	s := fmt.Sprintf("%d after %s", p.Answer.Status, span(p.Answer.AnsweredAt.Sub(p.Answer.DispatchedAt)))
+	s := fmt.Sprintf("%d after %s", p.Answer.Status, Span(p.Answer.AnsweredAt.Sub(p.Answer.DispatchedAt)))
 	s += prefixed(", ", usageWords(p.Answer.Usage))
 	if r := p.Answer.Reading; r != nil {
 		s += "; " + readingSummary(r, p.Answer.AnsweredAt)
@@ -259,7 +259,7 @@ func retryAfter(seconds int64, source string) string {
 	if seconds == 0 {
 		return ", without a Retry-After because waiting alone does not help"
 	}
-	s := ", Retry-After " + span(time.Duration(seconds)*time.Second)
+	s := ", Retry-After " + Span(time.Duration(seconds)*time.Second)
 	if source != "" {
 		s += " (when " + source + " is tested again)"
 	}

@@ -62,7 +62,7 @@ func waited(d *Decision) string {
 	if d.WaitedMS == 0 {
 		return ""
 	}
-	return ", having waited " + span(time.Duration(d.WaitedMS)*time.Millisecond)
+	return ", having waited " + Span(time.Duration(d.WaitedMS)*time.Millisecond)
 }
 
 func count(n int, word string) string {

@@ -71,6 +71,23 @@ type Sum struct {
 	Unknown     int64  `json:"unknown"` // answers that said nothing of tokens
 }
 
+// Add sums two groups into the first one, which keeps its key.
+func (s *Sum) Add(o *Sum) {
+	s.Requests += o.Requests
+	s.Attempts += o.Attempts
+	s.Served += o.Served
+	s.Failed += o.Failed
+	s.Skips += o.Skips
+	s.Refusals += o.Refusals
+	s.Input += o.Input
+	s.CachedInput += o.CachedInput
+	s.CacheWrite += o.CacheWrite
+	s.Output += o.Output
+	s.Reasoning += o.Reasoning
+	s.Partial += o.Partial
+	s.Unknown += o.Unknown
+}
+
 // View is the fold, by all groupings at once. It is not safe for concurrent
 // use. The sums only grow: those of a span of time are the ones at its end less
 // the ones at its beginning.

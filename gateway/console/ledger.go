@@ -1,0 +1,64 @@
+package console
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/admin"
+	"github.com/waybill/waybill/gateway/inquiry"
+)
+
+// ledgerPage is where the ledger ends, whether it is sound, and how far
+// everything that follows it is.
+type ledgerPage struct {
+	admin.LedgerState
+	Where  string
+	Checks []admin.Check
+	Job    *jobState // the last verification
+	AsOf   events.Position
+}
+
+const ledgerTemplate = "ledger"
+
+func ledgerPageOf(v *visit) (p ledgerPage, err error) {
+	p = ledgerPage{Where: v.frame.About.Ledger}
+	if p.LedgerState, err = v.c.api.LedgerState(v.r.Context()); err != nil {
+		return p, err
+	}
+	if m, past := v.moment(); past {
+		if p.AsOf, err = inquiry.Place(v.r.Context(), v.c.api.Log(), m); err != nil {
+			return p, err
+		}
+	}
+	p.Checks = v.c.api.Checks(v.r.Context())
+	if b := v.c.jobs.last(ledgerTemplate); b != nil {
+		s := b.State()
+		p.Job = &s
+	}
+	return p, nil
+}
+
+func ledgerView(v *visit) error {
+	p, err := ledgerPageOf(v)
+	if err != nil {
+		return err
+	}
+	return v.show(ledgerTemplate, "Ledger", p)
+}
+
+// verify checks the whole ledger in the background.
+func verify(v *visit) error {
+	b, err := v.c.jobs.run(background(v.r), v.c.api.Now, "Verification", ledgerTemplate, "/ledger",
+		func(ctx context.Context, tell func(done, head events.Position)) (any, error) {
+			return v.c.api.Verify(ctx, tell)
+		})
+	if err != nil {
+		return busy(err)
+	}
+	return v.to("/ledger", "job", b.ID)
+}
+
+func busy(err error) error {
+	return &admin.Problem{Status: http.StatusServiceUnavailable, Title: "Busy", Detail: err.Error()}
+}

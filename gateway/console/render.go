@@ -1,0 +1,196 @@
+package console
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"io"
+	"io/fs"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/projections/story"
+)
+
+//go:embed templates static
+var files embed.FS
+
+// pages are the templates, one set per page.
+type pages struct {
+	base string // where the embedded files are served
+	sets map[string]*template.Template
+}
+
+// parsePages reads the templates: each page with the layout and the parts.
+func parsePages() (pages, error) {
+	p := pages{sets: map[string]*template.Template{}}
+	shared, err := template.New("").Funcs(functions()).ParseFS(files, "templates/shared/*.html")
+	if err != nil {
+		return p, fmt.Errorf("parse shared templates: %w", err)
+	}
+	names, err := fs.Glob(files, "templates/*.html")
+	if err != nil {
+		return p, err
+	}
+	for _, name := range names {
+		set, err := shared.Clone()
+		if err == nil {
+			set, err = set.ParseFS(files, name)
+		}
+		if err != nil {
+			return p, fmt.Errorf("parse %s: %w", name, err)
+		}
+		p.sets[strings.TrimSuffix(strings.TrimPrefix(name, "templates/"), ".html")] = set
+	}
+	p.base, err = staticBase()
+	return p, err
+}
+
+// staticBase names the embedded files by their content, so that a browser may
+// keep them for ever.
+func staticBase() (string, error) {
+	sum := sha256.New()
+	err := fs.WalkDir(files, "static", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := files.ReadFile(path)
+		fmt.Fprintf(sum, "%s %d\n", path, len(b))
+		sum.Write(b)
+		return err
+	})
+	return "/static/" + hex.EncodeToString(sum.Sum(nil)[:6]), err
+}
+
+func (p *pages) render(w io.Writer, page, block string, f *frame) error {
+	if err := p.sets[page].ExecuteTemplate(w, block, f); err != nil {
+		return fmt.Errorf("render %s: %w", page, err)
+	}
+	return nil
+}
+
+func functions() template.FuncMap {
+	return template.FuncMap{
+		"words":   func(s string) string { return strings.ReplaceAll(s, "_", " ") },
+		"short":   short,
+		"full":    full,
+		"clock":   func(t events.Time) string { return t.Std().Format("15:04:05") },
+		"day":     func(t events.Time) string { return t.Std().Format("Mon 2 Jan") },
+		"iso":     func(t events.Time) string { return t.String() },
+		"millis":  func(t events.Time) int64 { return t.Std().UnixMilli() },
+		"seconds": func(s int64) string { return story.Span(time.Duration(s) * time.Second) },
+		"took":    func(ms int64) string { return story.Span(time.Duration(ms) * time.Millisecond) },
+		"number":  grouped,
+		"tone":    tone,
+		"moment":  func(t, ref events.Time) moment { return moment{t, ref} },
+		"told":    func(f *frame, text string) template.HTML { return told(f, text) },
+		"scope":   func(f *frame, body any) scoped { return scoped{f, body} },
+		"dict":    dict,
+	}
+}
+
+// scoped hands a part its own data together with the page's frame.
+type scoped struct {
+	F *frame
+	D any
+}
+
+// moment is an instant as seen from another.
+type moment struct{ T, Ref events.Time }
+
+// Words say how far away the instant is.
+func (m moment) Words() string {
+	switch d := m.T.Sub(m.Ref); {
+	case d > 0:
+		return "in " + story.Span(d)
+	case d == 0:
+		return "now"
+	default:
+		return story.Span(d) + " ago"
+	}
+}
+
+// dict makes a part's parameters.
+func dict(pairs ...any) (map[string]any, error) {
+	if len(pairs)%2 != 0 {
+		return nil, fmt.Errorf("dict: %d values make no pairs", len(pairs))
+	}
+	m := map[string]any{}
+	for i := 0; i < len(pairs); i += 2 {
+		name, ok := pairs[i].(string)
+		if !ok {
+			return nil, fmt.Errorf("dict: %v is no name", pairs[i])
+		}
+		m[name] = pairs[i+1]
+	}
+	return m, nil
+}
+
+func full(t events.Time) string {
+	if t == 0 {
+		return ""
+	}
+	return t.Std().Format("Mon 2 Jan 2006 15:04:05 UTC")
+}
+
+// short is the beginning of an id or a digest.
+func short(v any) string {
+	if s := fmt.Sprint(v); len(s) > 8 {
+		return s[:8]
+	}
+	return fmt.Sprint(v)
+}
+
+// grouped is a whole number with spaces between thousands.
+func grouped(v any) string {
+	s := fmt.Sprint(v)
+	sign := ""
+	if strings.HasPrefix(s, "-") {
+		sign, s = "-", s[1:]
+	}
+	var parts []string
+	for len(s) > 3 {
+		parts = append([]string{s[len(s)-3:]}, parts...)
+		s = s[:len(s)-3]
+	}
+	return sign + strings.Join(append([]string{s}, parts...), "\u202f")
+}
+
+// tone is the colour of a word of the contract: a state, an outcome, a class.
+func tone(word string) string {
+	switch word {
+	case "available", "served", "success", "chosen", "admitted", "clear", "identical":
+		return "good"
+	case "half_open", "probing", "open", "trial", "due", "trying", "told":
+		return "info"
+	case "parked", "waiting_reset", "cooling", "walled", "resting", "rate_limited", "window_exhausted", "skipped", "aborted", "client_aborted":
+		return "wait"
+	case "refused", "failed", "payment_required", "credits_exhausted", "auth_failed", "server_error", "overloaded", "network", "timeout", "lost", "malformed":
+		return "bad"
+	}
+	return "off"
+}
+
+var references = regexp.MustCompile(`\bevent [0-9]{1,18}\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
+
+// told is a sentence in which the events and requests that it names are links.
+func told(f *frame, text string) template.HTML {
+	var b strings.Builder
+	last := 0
+	for _, at := range references.FindAllStringIndex(text, -1) {
+		b.WriteString(template.HTMLEscapeString(text[last:at[0]]))
+		word := text[at[0]:at[1]]
+		where := f.Request(word)
+		if n, ok := strings.CutPrefix(word, "event "); ok {
+			where = f.URL("/events/" + n)
+		}
+		b.WriteString(`<a href="` + template.HTMLEscapeString(where) + `">` + word + `</a>`)
+		last = at[1]
+	}
+	b.WriteString(template.HTMLEscapeString(text[last:]))
+	return template.HTML(b.String()) //nolint:gosec // every part is escaped above
+}

@@ -1,0 +1,149 @@
+// Draws an account's timeline out of the table beside it: what was left of each
+// window as lines, every event as a mark. The pointer and the arrow keys pick
+// events; the table says the same without a drawing.
+"use strict";
+(() => {
+  const lanes = ["operator", "account", "trial", "answer", "reading"];
+  const strokes = ["--line-1", "--line-2", "--line-3", "--line-4", "--line-5"];
+  const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+  const read = () => ({
+    marks: [...document.querySelectorAll("#marks tbody tr")].map((row) => ({
+      at: Number(row.dataset.at) / 1000, lane: row.dataset.lane, tone: row.dataset.tone, row,
+      link: row.querySelector("a"), type: row.querySelector("code").textContent,
+      about: row.querySelector("[data-label=about]").textContent,
+    })),
+    series: [...document.querySelectorAll("data.series")].map((d) => ({
+      name: d.dataset.name,
+      points: d.dataset.points.trim().split(/\s+/).map((p) => p.split(":").map(Number)).map(([at, left]) => [at / 1000, left]),
+    })),
+    spells: [...document.querySelectorAll("data.spell")].map((d) => ({
+      from: Number(d.dataset.from) / 1000, to: Number(d.dataset.to) / 1000, tone: d.dataset.tone, state: d.dataset.state,
+    })),
+  });
+
+  // align puts all series on one axis of times; a value holds until the next.
+  const align = (series, from, to) => {
+    const times = [...new Set([from, to, ...series.flatMap((s) => s.points.map((p) => p[0]))])].sort((a, b) => a - b);
+    const rows = series.map((s) => {
+      let i = 0, last = null;
+      return times.map((t) => {
+        while (i < s.points.length && s.points[i][0] <= t) last = s.points[i++][1];
+        return last;
+      });
+    });
+    return [times, ...rows];
+  };
+
+  let plot, watch;
+  const draw = () => {
+    const box = document.getElementById("chart");
+    if (!box || typeof uPlot === "undefined") return;
+    const { marks, series, spells } = read();
+    const from = Number(box.dataset.from) / 1000, to = Number(box.dataset.to) / 1000;
+    box.hidden = false;
+    if (plot) plot.destroy();
+    if (watch) watch.disconnect();
+    const laneHeight = 16, bandHeight = spells.length ? 14 : 0, foot = lanes.length * laneHeight + bandHeight + 8;
+    let picked = -1;
+
+    const paint = (u) => {
+      const c = u.ctx, px = devicePixelRatio, { left, top, width, height } = u.bbox;
+      const bottom = top + height, y0 = bottom - foot * px;
+      c.save();
+      c.beginPath(); c.rect(left, top, width, height); c.clip();
+      for (const s of spells) {
+        const x1 = u.valToPos(s.from, "x", true), x2 = u.valToPos(s.to, "x", true);
+        c.fillStyle = css(`--${s.tone}`);
+        c.globalAlpha = 0.12; c.fillRect(x1, top, x2 - x1, height);
+        c.globalAlpha = 1; c.fillRect(x1, bottom - bandHeight * px, Math.max(px, x2 - x1), bandHeight * px);
+      }
+      c.font = `${11 * px}px ${css("--font") || "sans-serif"}`;
+      c.textBaseline = "middle";
+      lanes.forEach((lane, i) => {
+        const y = y0 + (i + 0.5) * laneHeight * px;
+        c.strokeStyle = css("--rule"); c.lineWidth = px;
+        c.beginPath(); c.moveTo(left, y); c.lineTo(left + width, y); c.stroke();
+      });
+      marks.forEach((m, i) => {
+        const x = u.valToPos(m.at, "x", true), y = y0 + (lanes.indexOf(m.lane) + 0.5) * laneHeight * px;
+        c.fillStyle = css(`--${m.tone}`);
+        c.beginPath(); c.arc(x, y, (i === picked ? 6 : 3.5) * px, 0, 7); c.fill();
+        if (i === picked) { c.strokeStyle = css("--ink"); c.lineWidth = 2 * px; c.stroke(); }
+      });
+      lanes.forEach((lane, i) => {
+        const y = y0 + (i + 0.5) * laneHeight * px;
+        const w = c.measureText(lane).width + 8 * px;
+        c.fillStyle = css("--card"); c.globalAlpha = 0.85; c.fillRect(left + 2 * px, y - 7 * px, w, 14 * px); c.globalAlpha = 1;
+        c.fillStyle = css("--soft"); c.fillText(lane, left + 6 * px, y);
+      });
+      c.restore();
+    };
+
+    const pick = (i) => {
+      if (i < 0 || i >= marks.length || i === picked) return;
+      picked = i;
+      const m = marks[i], say = document.getElementById("picked");
+      const link = document.createElement("a");
+      link.href = m.link.href; link.textContent = `event ${m.link.textContent}`; link.id = "picked-event";
+      const what = document.createElement("span");
+      what.textContent = ` ${m.row.querySelector("time").textContent}: ${m.type}, ${m.about}`;
+      say.replaceChildren(link, what);
+      for (const other of document.querySelectorAll("#marks tr.picked")) other.classList.remove("picked");
+      m.row.classList.add("picked");
+      plot.redraw(false);
+    };
+    const nearest = (u, x, y) => {
+      let best = -1, least = 24 * 24;
+      const y0 = u.bbox.height / devicePixelRatio - foot;
+      marks.forEach((m, i) => {
+        const dx = u.valToPos(m.at, "x") - x, dy = y0 + (lanes.indexOf(m.lane) + 0.5) * laneHeight - y;
+        const d = dx * dx + dy * dy / 4;
+        if (d < least) { least = d; best = i; }
+      });
+      return best;
+    };
+
+    const wide = () => Math.max(240, box.clientWidth);
+    const size = () => ({ width: wide(), height: 180 + foot });
+    plot = new uPlot({
+      ...size(),
+      tzDate: (ts) => uPlot.tzDate(new Date(ts * 1000), "Etc/UTC"),
+      cursor: { drag: { x: false, y: false }, points: { show: false } },
+      legend: { show: series.length > 0, live: false },
+      scales: {
+        x: { time: true, range: [from, to] },
+        // Below zero is room for the lanes, as much as they are high.
+        y: { range: () => { const inner = size().height - 50; return [-106 * foot / Math.max(1, inner - foot), 106]; } },
+      },
+      axes: [
+        { stroke: css("--soft"), grid: { stroke: css("--rule") }, ticks: { stroke: css("--rule") } },
+        { stroke: css("--soft"), grid: { stroke: css("--rule") }, ticks: { stroke: css("--rule") }, size: 50,
+          splits: () => [0, 25, 50, 75, 100], values: (u, all) => all.map((v) => `${v} %`) },
+      ],
+      series: [{ label: "UTC" }, ...series.map((s, i) => ({
+        label: `${s.name} left`, stroke: css(strokes[i % strokes.length]), width: 2, paths: uPlot.paths.stepped({ align: 1 }),
+        points: { show: false }, dash: i >= strokes.length ? [4, 3] : undefined,
+      }))],
+      hooks: {
+        draw: [paint],
+        setCursor: [(u) => { if (u.cursor.left >= 0) pick(nearest(u, u.cursor.left, u.cursor.top)); }],
+        ready: [(u) => u.over.addEventListener("click", () => { if (picked >= 0) location.href = marks[picked].link.href; })],
+      },
+    }, align(series, from, to), box);
+
+    box.onkeydown = (e) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[e.key];
+      if (step) { pick(picked < 0 ? (step > 0 ? 0 : marks.length - 1) : picked + step); e.preventDefault(); }
+      if (e.key === "Home") { pick(0); e.preventDefault(); }
+      if (e.key === "End") { pick(marks.length - 1); e.preventDefault(); }
+      if (e.key === "Enter" && picked >= 0) location.href = marks[picked].link.href;
+    };
+    watch = new ResizeObserver(() => { if (plot && Math.abs(plot.width - wide()) > 1) plot.setSize(size()); });
+    watch.observe(box);
+  };
+
+  document.addEventListener("htmx:afterSettle", (e) => { if (e.detail.target && e.detail.target.id === "timeline") draw(); });
+  document.addEventListener("waybill:theme", draw);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+})();

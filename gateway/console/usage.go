@@ -1,0 +1,46 @@
+package console
+
+import (
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/inquiry"
+	"github.com/waybill/waybill/projections/usage"
+)
+
+// usagePage sums requests and tokens by something.
+type usageTable struct {
+	Rows         []usage.Sum
+	Total        usage.Sum
+	By           string
+	Groupings    []string
+	Since, Until string
+	From, To     events.Time
+}
+
+func usagePage(v *visit) error {
+	q := v.r.URL.Query()
+	p := usageTable{By: q.Get("by"), Groupings: []string{"account", "model", "client", "day"}, Since: q.Get("since"), Until: q.Get("until")}
+	if p.By == "" {
+		p.By = usage.Account.String()
+	}
+	by, ok := usage.ParseBy(p.By)
+	if !ok {
+		return badRequest("Usage is summed by account, model, client or day.")
+	}
+	var err error
+	if p.From, err = inquiry.When(p.Since, v.frame.Ref()); err != nil {
+		return badRequest(err.Error())
+	}
+	if p.To, err = inquiry.When(p.Until, v.frame.Ref()); err != nil {
+		return badRequest(err.Error())
+	}
+	if at := v.frame.At; at != 0 && (p.To == 0 || p.To > at) {
+		p.To = at
+	}
+	if p.Rows, err = v.c.api.Usage(v.r.Context(), by, p.From, p.To); err != nil {
+		return err
+	}
+	for i := range p.Rows {
+		p.Total.Add(&p.Rows[i])
+	}
+	return v.show("usage", "Usage", p)
+}

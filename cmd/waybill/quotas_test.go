@@ -74,7 +74,7 @@ func TestAUsageEndpointIsPolledAndItsReadingShown(t *testing.T) {
 // TestR1_AClaimWithoutAResetBringsANewReading pushes one before the account's
 // first fetch, which would come after nine seconds.
 func TestR1_AClaimWithoutAResetBringsANewReading(t *testing.T) {
-	i := install(t, strings.NewReplacer("id: a,", "id: last,", "interval: 1s", "interval: 1h").Replace(polledAccount(console(t, "ka"), "api_key: ka")))
+	i := install(t, strings.NewReplacer("id: a,", "id: last,", "interval: 1s", "interval: 1h").Replace(polledAccount(usageEndpoint(t, "ka"), "api_key: ka")))
 	begun := time.Now()
 	if a := call(t, "POST", i.admin+"/api/v1/accounts/last/readings", `{"source":"scraper","windows":[{"name":"weekly","reached":true}]}`); a.status != 202 {
 		t.Fatalf("%d %s", a.status, a.body)

@@ -73,19 +73,10 @@ type Sum struct {
 
 // Add sums two groups into the first one, which keeps its key.
 func (s *Sum) Add(o *Sum) {
-	s.Requests += o.Requests
-	s.Attempts += o.Attempts
-	s.Served += o.Served
-	s.Failed += o.Failed
-	s.Skips += o.Skips
-	s.Refusals += o.Refusals
-	s.Input += o.Input
-	s.CachedInput += o.CachedInput
-	s.CacheWrite += o.CacheWrite
-	s.Output += o.Output
-	s.Reasoning += o.Reasoning
-	s.Partial += o.Partial
-	s.Unknown += o.Unknown
+	own, its := s.counts(), o.counts()
+	for i := range own {
+		*own[i] += *its[i]
+	}
 }
 
 // View is the fold, by all groupings at once. It is not safe for concurrent

@@ -53,6 +53,9 @@ func serve(ctx context.Context, s *std, forceSandbox bool) error {
 		svc.log.Warn(w)
 	}
 	if err := svc.start(ctx); err != nil {
+		if errors.Is(err, errStopped) {
+			err = nil
+		}
 		return errors.Join(err, svc.stop())
 	}
 	svc.greet()

@@ -112,6 +112,9 @@ func (s *service) openPoller(context.Context) error {
 
 func (s *service) openLedger(ctx context.Context) error {
 	store, err := openStore(ctx, s.source.Env.Ledger, s.source.Env, s.config.Ledger.RequireRoles)
+	if errors.Is(err, ledger.ErrUnavailable) {
+		store, err = s.awaitStore(ctx, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -130,7 +133,7 @@ func (s *service) openLedger(ctx context.Context) error {
 }
 
 func (s *service) bind(ctx context.Context) (err error) {
-	if s.data, err = listenOn(ctx, "WAYBILL_LISTEN", s.source.Env.Listen); err != nil {
+	if s.data, err = listenOn(ctx, "WAYBILL_LISTEN", s.source.Env.Listen); err != nil || s.admin != nil {
 		return err
 	}
 	s.admin, err = listenOn(ctx, "WAYBILL_ADMIN_LISTEN", s.source.Env.AdminListen)
@@ -242,8 +245,9 @@ func (s *service) lastSnapshot(ctx context.Context) {
 // listener is one port and the server on it.
 type listener struct {
 	net.Listener
-	server *http.Server
-	open   sync.WaitGroup // requests being answered
+	server  *http.Server
+	handler atomic.Pointer[http.Handler]
+	open    sync.WaitGroup // requests being answered
 }
 
 // listenOn listens on an address that setting names.
@@ -256,13 +260,17 @@ func listenOn(ctx context.Context, setting, addr string) (*listener, error) {
 	return &listener{Listener: l}, nil
 }
 
+// serve answers with a handler, in place of the one before.
 func (l *listener) serve(h http.Handler, failed chan<- error) {
+	if l.handler.Swap(&h) != nil {
+		return
+	}
 	l.server = &http.Server{
 		ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, MaxHeaderBytes: 256 << 10,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			l.open.Add(1)
 			defer l.open.Done()
-			h.ServeHTTP(w, r)
+			(*l.handler.Load()).ServeHTTP(w, r)
 		}),
 	}
 	go func() {

@@ -114,6 +114,13 @@ func (g *Gateway) Configure(config string) {
 // Up starts the process and waits until it is ready.
 func (g *Gateway) Up() {
 	g.t.Helper()
+	g.Launch()
+	g.waitReady()
+}
+
+// Launch starts the process and waits for nothing.
+func (g *Gateway) Launch() {
+	g.t.Helper()
 	log, err := os.OpenFile(filepath.Join(g.Dir, "log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		g.t.Fatal(err)
@@ -133,7 +140,6 @@ func (g *Gateway) Up() {
 		log.Close()
 		close(gone)
 	}()
-	g.waitReady()
 }
 
 func (g *Gateway) waitReady() {

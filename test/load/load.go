@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,6 +30,7 @@ type Client struct {
 	seen []Answer
 	sent atomic.Int64
 	got  atomic.Int64
+	cut  atomic.Int64
 	by   map[int]int
 }
 
@@ -54,6 +56,25 @@ func (c *Client) Seen() []Answer {
 
 // Answered counts whole answers, of any status.
 func (c *Client) Answered() int64 { return c.got.Load() }
+
+// Broken counts requests without a whole answer, those apart that were under
+// way when Run's context ended.
+func (c *Client) Broken() int64 { return c.cut.Load() }
+
+// Take adds what another client has seen.
+func (c *Client) Take(o *Client) {
+	seen := o.Seen()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen = append(c.seen, seen...)
+}
+
+// Keep forgets the answers that fn does not hold.
+func (c *Client) Keep(fn func(Answer) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen = slices.DeleteFunc(c.seen, func(a Answer) bool { return !fn(a) })
+}
 
 // Statuses counts whole answers by status.
 func (c *Client) Statuses() map[int]int {
@@ -85,8 +106,8 @@ func (c *Client) Run(ctx context.Context, workers int, n int64, seed uint64) {
 	c.http.CloseIdleConnections()
 }
 
-func (c *Client) one(ctx context.Context, r *rand.Rand) {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+func (c *Client) one(outer context.Context, r *rand.Rand) {
+	ctx, cancel := context.WithTimeout(outer, 30*time.Second)
 	defer cancel()
 	stream := r.Float64() < c.Streams
 	body := fmt.Sprintf(`{"model":%q,"stream":%t,"messages":[{"role":"user","content":%q}]}`,
@@ -103,8 +124,9 @@ func (c *Client) one(ctx context.Context, r *rand.Rand) {
 		req.Header.Set("Waybill-Session", fmt.Sprintf("s%d", s))
 	}
 	resp, err := c.http.Do(req)
-	if err != nil {
-		return // the gateway was killed: no first byte
+	if err != nil { // the gateway was killed: no first byte
+		c.broken(outer)
+		return
 	}
 	defer resp.Body.Close()
 	c.mu.Lock()
@@ -115,5 +137,13 @@ func (c *Client) one(ctx context.Context, r *rand.Rand) {
 		c.mu.Lock()
 		c.by[resp.StatusCode]++
 		c.mu.Unlock()
+	} else {
+		c.broken(outer)
+	}
+}
+
+func (c *Client) broken(ctx context.Context) {
+	if ctx.Err() == nil {
+		c.cut.Add(1)
 	}
 }

@@ -241,6 +241,36 @@ func (s *Server) Crash() error { return s.signal(syscall.SIGQUIT) }
 // Halt stops the server in good order and keeps its files.
 func (s *Server) Halt() error { return s.signal(syscall.SIGINT) }
 
+// Freeze stops every process of the server where it stands, as a machine that
+// hangs; Thaw lets them go on.
+func (s *Server) Freeze() error { return s.all(syscall.SIGSTOP) }
+
+// Thaw ends a Freeze.
+func (s *Server) Thaw() error { return s.all(syscall.SIGCONT) }
+
+// all signals the server and its children.
+func (s *Server) all(sig syscall.Signal) error {
+	parent := s.cmd.Process.Pid
+	list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", parent, parent))
+	if err != nil {
+		return err
+	}
+	pids := []int{parent}
+	for _, f := range strings.Fields(string(list)) {
+		pid, err := strconv.Atoi(f)
+		if err != nil {
+			return err
+		}
+		pids = append(pids, pid)
+	}
+	for _, pid := range pids {
+		if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return err
+		}
+	}
+	return nil
+}
+
 func (s *Server) signal(sig syscall.Signal) error {
 	if err := s.cmd.Process.Signal(sig); err != nil {
 		return err

@@ -62,6 +62,11 @@ func (e *Engine) until(ctx context.Context, fn func() bool) error {
 	}
 }
 
+// Settled returns when every own event is folded as committed.
+func (e *Engine) Settled(ctx context.Context) error {
+	return e.until(ctx, func() bool { return e.seq == e.settled })
+}
+
 // standsAt returns when the committed views stand at a position or beyond.
 func (e *Engine) standsAt(ctx context.Context, at events.Position) error {
 	return e.until(ctx, func() bool { return e.live.Position() >= at })

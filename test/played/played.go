@@ -83,7 +83,10 @@ func OpenWith(t testing.TB, store ledger.Store, clock *Clock, doc events.Documen
 }
 
 // NewClock stands at Begin.
-func NewClock() *Clock { return &Clock{now: Begin} }
+func NewClock() *Clock { return NewClockAt(Begin) }
+
+// NewClockAt stands at an instant.
+func NewClockAt(t events.Time) *Clock { return &Clock{now: t} }
 
 // NewTicking begins at Begin and ticks, so that waits end by themselves.
 func NewTicking() *Clock { return &Clock{now: Begin, start: time.Now()} }

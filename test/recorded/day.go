@@ -65,7 +65,7 @@ func console(now events.Time) *events.Reading {
 	if now < Told {
 		w.Used, w.RemainingPercent, w.Reached = whole(39600), whole(1), events.No
 	}
-	return &events.Reading{Source: "console", Windows: []events.Window{w}}
+	return &events.Reading{Source: "push", Windows: []events.Window{w}}
 }
 
 // budget is what openai-team's spend control says.
@@ -74,7 +74,7 @@ func budget(now events.Time) *events.Reading {
 	if now < Spent {
 		c.Reached, c.Used = events.No, whole(2490)
 	}
-	return &events.Reading{Source: "spend-control", Credit: c}
+	return &events.Reading{Source: "push", Credit: c}
 }
 
 func whole(n int64) events.OptDecimal { return events.Dec(events.Decimal(n) * events.DecimalUnit) }

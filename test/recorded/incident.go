@@ -1,7 +1,8 @@
 package recorded
 
 import (
-	"context"
+	"bytes"
+	"errors"
 	"testing"
 	"time"
 
@@ -26,14 +27,17 @@ func Play(t testing.TB) *ledger.Log {
 	return r.log
 }
 
-// Write records the day into a new SQLite file.
-func Write(t testing.TB, path string) {
+// Write copies what was recorded up to an instant (zero: all of it) into a new
+// SQLite file.
+func Write(t testing.TB, log *ledger.Log, path string, until events.Time) {
 	t.Helper()
 	var rows []ledger.Row
-	err := Play(t).Scan(t.Context(), 0, ledger.Filter{}, 0, func(r *ledger.Row) error {
-		row := *r
-		row.Payload = append([]byte(nil), r.Payload...)
-		rows = append(rows, row)
+	err := log.Scan(t.Context(), 0, ledger.Filter{}, 0, func(r *ledger.Row) error {
+		if until == 0 || r.RecordedAt <= until {
+			row := *r
+			row.Payload = bytes.Clone(r.Payload)
+			rows = append(rows, row)
+		}
 		return nil
 	})
 	if err != nil {
@@ -43,10 +47,7 @@ func Write(t testing.TB, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Restore(context.Background(), rows); err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Close(); err != nil {
+	if err := errors.Join(store.Restore(t.Context(), rows), store.Close()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -90,6 +90,15 @@ func (a *API) live(ctx context.Context, id, model string) ([]story.Account, erro
 	return out, nil
 }
 
+// Spells are how an account stood over a span of time.
+func (a *API) Spells(ctx context.Context, of inquiry.TrackOf) (t inquiry.Track, err error) {
+	err = a.alone(ctx, func(ctx context.Context) (err error) {
+		t, err = inquiry.Spells(ctx, a.o.Log, of)
+		return err
+	})
+	return t, err
+}
+
 // Requests lists requests: from the live view where it holds all that is asked
 // for, else out of the ledger. more says that others follow.
 func (a *API) Requests(ctx context.Context, ask requests.Query) (rows []story.Row, more bool, err error) {

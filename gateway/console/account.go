@@ -14,16 +14,15 @@ import (
 // accountPage is one account: its story, its quota, and what operators may do.
 type accountPage struct {
 	story.Account
-	Bars     []bar
-	Stamp    string
-	Actions  []admin.Verb
-	Wrong    string // why an action was not taken
-	Tried    string // which one
-	Reason   string // what was typed
-	For      string
-	Spans    []span
-	Showing  string // the span of the timeline
-	Timeline string // where it is
+	Bars    []bar
+	Stamp   string
+	Actions []admin.Verb
+	Wrong   string // why an action was not taken
+	Tried   string // which one
+	Reason  string // what was typed
+	For     string
+	Spans   []span
+	Showing string // the span of the timeline
 }
 
 // span is how far back a timeline goes.
@@ -34,6 +33,21 @@ type span struct {
 
 func spans() []span {
 	return []span{{"1h", time.Hour}, {"6h", 6 * time.Hour}, {"24h", 24 * time.Hour}, {"7d", 7 * 24 * time.Hour}, {"30d", 30 * 24 * time.Hour}}
+}
+
+// span is the one that is asked for, else the shortest one that reaches back to
+// the ledger's beginning, and six hours at most.
+func (v *visit) span() span {
+	all := spans()
+	for _, s := range all {
+		if s.Name == v.r.URL.Query().Get("span") {
+			return s
+		}
+	}
+	if v.frame.Ref().Sub(v.frame.First) < all[0].Long {
+		return all[0]
+	}
+	return all[1]
 }
 
 func account(v *visit) error {
@@ -57,12 +71,7 @@ func (v *visit) account() (*accountPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &accountPage{Account: all[0], Bars: bars(all[0].Windows), Stamp: stamp(all), Actions: admin.Verbs(), Spans: spans(), Showing: "6h"}
-	for _, s := range p.Spans {
-		if s.Name == q.Get("span") {
-			p.Showing = s.Name
-		}
-	}
+	p := &accountPage{Account: all[0], Bars: bars(all[0].Windows), Stamp: stamp(all), Actions: admin.Verbs(), Spans: spans(), Showing: v.span().Name}
 	return p, nil
 }
 

@@ -122,17 +122,17 @@ func csrf(t *testing.T, page string) string {
 func TestEveryPageIsThere(t *testing.T) {
 	b := open(t, "")
 	rows := map[string][]string{
-		"/":                                    {"<h1>Accounts</h1>", `data-account="b"`, "Sandbox"},
-		"/accounts/b":                          {"<h1>b</h1>", `id="why"`, "payment required"},
-		"/accounts/b/timeline?span=24h":        {`id="marks"`},
-		"/requests":                            {b.story.Refused.String(), `data-outcome="refused"`},
+		"/":                                     {"<h1>Accounts</h1>", `data-account="b"`, "Sandbox"},
+		"/accounts/b":                           {"<h1>b</h1>", `id="why"`, "payment required"},
+		"/accounts/b/timeline?span=24h":         {`id="marks"`},
+		"/requests":                             {b.story.Refused.String(), `data-outcome="refused"`},
 		"/requests/" + b.story.Refused.String(): {"What happened", "agrees"},
-		"/events":                              {"gateway.started"},
-		"/events/1":                            {`&#34;position&#34;: 1`},
-		"/usage?by=model":                      {"m1"},
-		"/ledger":                              {`id="head"`, "No checkpoint"},
-		"/what-if":                             {`name="park_cap"`},
-		"/?at=2026-11-30T14:03:00Z":            {"You are looking at the past"},
+		"/events":                               {"gateway.started"},
+		"/events/1":                             {`&#34;position&#34;: 1`},
+		"/usage?by=model":                       {"m1"},
+		"/ledger":                               {`id="head"`, "No checkpoint"},
+		"/what-if":                              {`name="park_cap"`},
+		"/?at=2026-11-30T14:03:00Z":             {"You are looking at the past"},
 	}
 	for path, want := range rows {
 		b.has(path, want...)

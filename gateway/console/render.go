@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/projections/story"
 )
@@ -137,12 +139,28 @@ func full(t events.Time) string {
 	return t.Std().Format("Mon 2 Jan 2006 15:04:05 UTC")
 }
 
-// short is the beginning of an id or a digest.
+// short is the beginning of a digest, and the end of an id: ids begin with the
+// time, and those of one minute look alike there.
 func short(v any) string {
-	if s := fmt.Sprint(v); len(s) > 8 {
-		return s[:8]
+	s := fmt.Sprint(v)
+	if id, ok := v.(uuid.UUID); ok {
+		s = id.String()
+		return s[len(s)-8:]
 	}
-	return fmt.Sprint(v)
+	return s[:min(len(s), 8)]
+}
+
+// Near is a time for a table: the clock alone on the day of the reference, else
+// with its day. The whole of it stands beside.
+func (m moment) Near() string {
+	t, ref := m.T.Std(), m.Ref.Std()
+	if t.Year() == ref.Year() && t.YearDay() == ref.YearDay() {
+		return t.Format("15:04:05")
+	}
+	if t.Year() == ref.Year() {
+		return t.Format("2 Jan 15:04:05")
+	}
+	return t.Format("2 Jan 2006 15:04:05")
 }
 
 // grouped is a whole number with spaces between thousands.

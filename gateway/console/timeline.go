@@ -6,6 +6,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/inquiry"
 	"github.com/waybill/waybill/ledger"
 	"github.com/waybill/waybill/projections/story"
 )
@@ -13,10 +14,15 @@ import (
 // maxMarks bounds a timeline. What does not fit is said.
 const maxMarks = 1500
 
+// maxFolded bounds the events that are folded to say how the account stood.
+const maxFolded = 20_000
+
 // timelinePage is what happened to an account over a span of time.
 type timelinePage struct {
 	Account  string
 	From, To events.Time
+	Track    inquiry.Track
+	Cut      bool // the track begins later than the span
 	Marks    []mark
 	Series   []series
 	More     bool // the span holds more than what is shown
@@ -71,12 +77,7 @@ func lane(k events.Kind) string {
 
 func timeline(v *visit) error {
 	p := timelinePage{Account: mux.Vars(v.r)["id"], To: v.frame.Ref()}
-	p.From = p.To.Add(-spans()[1].Long)
-	for _, s := range spans() {
-		if s.Name == v.r.URL.Query().Get("span") {
-			p.From = p.To.Add(-s.Long)
-		}
-	}
+	p.From = p.To.Add(-v.span().Long)
 	f := ledger.Filter{Account: p.Account, Kinds: drawn(), Since: p.From, Until: p.To + 1}
 	got, err := v.c.api.Events(v.r.Context(), 0, f, maxMarks+1)
 	if err != nil {
@@ -91,6 +92,11 @@ func timeline(v *visit) error {
 			Tone: markTone(e), Summary: story.Summary(e)})
 		p.read(e)
 	}
+	p.Track, err = v.c.api.Spells(v.r.Context(), inquiry.TrackOf{Account: p.Account, Model: v.r.URL.Query().Get("model"), From: p.From, To: p.To, Most: maxFolded})
+	if err != nil {
+		return err
+	}
+	p.Cut = p.Track.From > p.From
 	return v.part("account", "timeline", p)
 }
 

@@ -4,6 +4,18 @@
 (() => {
   const root = document.documentElement;
 
+  // Tables that become cards on a phone keep saying that they are tables.
+  const roles = { table: "table", thead: "rowgroup", tbody: "rowgroup", tr: "row", td: "cell" };
+  const keepRoles = (within) => {
+    for (const table of within.querySelectorAll("table.stack")) {
+      table.setAttribute("role", "table");
+      for (const [tag, role] of Object.entries(roles)) for (const e of table.querySelectorAll(tag)) e.setAttribute("role", role);
+      for (const e of table.querySelectorAll("th")) e.setAttribute("role", e.scope === "row" ? "rowheader" : "columnheader");
+    }
+  };
+  keepRoles(document);
+  document.addEventListener("htmx:afterSettle", () => keepRoles(document));
+
   // Colour scheme: as the system has it, light, dark.
   const themes = ["system", "light", "dark"];
   const theme = document.querySelector("[data-theme-switch]");

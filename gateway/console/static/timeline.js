@@ -17,8 +17,8 @@
       name: d.dataset.name,
       points: d.dataset.points.trim().split(/\s+/).map((p) => p.split(":").map(Number)).map(([at, left]) => [at / 1000, left]),
     })),
-    spells: [...document.querySelectorAll("data.spell")].map((d) => ({
-      from: Number(d.dataset.from) / 1000, to: Number(d.dataset.to) / 1000, tone: d.dataset.tone, state: d.dataset.state,
+    spells: [...document.querySelectorAll("#spells tbody tr")].map((d) => ({
+      from: Number(d.dataset.from) / 1000, to: Number(d.dataset.to) / 1000, tone: d.dataset.tone, override: "override" in d.dataset,
     })),
   });
 
@@ -54,12 +54,17 @@
       c.beginPath(); c.rect(left, top, width, height); c.clip();
       for (const s of spells) {
         const x1 = u.valToPos(s.from, "x", true), x2 = u.valToPos(s.to, "x", true);
+        if (s.override) {
+          c.fillStyle = css("--good");
+          c.fillRect(x1, y0 - 6 * px, Math.max(px, x2 - x1), 3 * px);
+          continue;
+        }
         c.fillStyle = css(`--${s.tone}`);
-        c.globalAlpha = 0.12; c.fillRect(x1, top, x2 - x1, height);
+        if (s.tone !== "good") { c.globalAlpha = 0.12; c.fillRect(x1, top, x2 - x1, height); }
         c.globalAlpha = 1; c.fillRect(x1, bottom - bandHeight * px, Math.max(px, x2 - x1), bandHeight * px);
       }
       c.font = `${11 * px}px ${css("--font") || "sans-serif"}`;
-      c.textBaseline = "middle";
+      c.textBaseline = "middle"; c.textAlign = "left";
       lanes.forEach((lane, i) => {
         const y = y0 + (i + 0.5) * laneHeight * px;
         c.strokeStyle = css("--rule"); c.lineWidth = px;
@@ -104,6 +109,13 @@
       return best;
     };
 
+    const font = `12px ${css("--font")}`;
+    const clocks = (u, all) => all.map((t, i) => {
+      const iso = new Date(t * 1000).toISOString(), day = iso.slice(0, 10);
+      const before = i > 0 && new Date(all[i - 1] * 1000).toISOString().slice(0, 10);
+      const clock = iso.slice(11, all.length > 1 && all[1] - all[0] < 60 ? 19 : 16);
+      return day === before ? clock : `${clock}\n${day}`;
+    });
     const wide = () => Math.max(240, box.clientWidth);
     const size = () => ({ width: wide(), height: 180 + foot });
     plot = new uPlot({
@@ -117,8 +129,8 @@
         y: { range: () => { const inner = size().height - 50; return [-106 * foot / Math.max(1, inner - foot), 106]; } },
       },
       axes: [
-        { stroke: css("--soft"), grid: { stroke: css("--rule") }, ticks: { stroke: css("--rule") } },
-        { stroke: css("--soft"), grid: { stroke: css("--rule") }, ticks: { stroke: css("--rule") }, size: 50,
+        { stroke: css("--soft"), grid: { stroke: css("--rule"), width: 1 }, ticks: { stroke: css("--rule"), width: 1 }, values: clocks, font, space: 80 },
+        { stroke: css("--soft"), grid: { stroke: css("--rule"), width: 1 }, ticks: { stroke: css("--rule"), width: 1 }, size: 50, font,
           splits: () => [0, 25, 50, 75, 100], values: (u, all) => all.map((v) => `${v} %`) },
       ],
       series: [{ label: "UTC" }, ...series.map((s, i) => ({

@@ -77,7 +77,7 @@ func lane(k events.Kind) string {
 
 func timeline(v *visit) error {
 	p := timelinePage{Account: mux.Vars(v.r)["id"], To: v.frame.Ref()}
-	p.From = p.To.Add(-v.span().Long)
+	p.From = max(p.To.Add(-v.span().Long), v.frame.First)
 	f := ledger.Filter{Account: p.Account, Kinds: drawn(), Since: p.From, Until: p.To + 1}
 	got, err := v.c.api.Events(v.r.Context(), 0, f, maxMarks+1)
 	if err != nil {

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -102,7 +103,7 @@ func (r *Rule) rank() rank {
 // matches says that all of the row's conditions hold.
 func (r *Rule) matches(l *Look) bool {
 	switch {
-	case !r.statusHolds(l),
+	case !r.statusHolds(l), r.belies(l),
 		len(r.Codes) > 0 && !intersects(r.Codes, l.Env.Codes),
 		len(r.Types) > 0 && !intersects(r.Types, l.Env.Types),
 		len(r.Quotas) > 0 && !l.Env.violates(r.Quotas),
@@ -129,6 +130,20 @@ func (r *Rule) statusHolds(l *Look) bool {
 		return r.rank() != rankStatus
 	}
 	return slices.Contains(r.Statuses, l.Code)
+}
+
+// belies: a status that speaks of the account is no fault of the server's,
+// whatever general type its body repeats (api_error under a 402). A row that
+// names its statuses knows better.
+func (r *Rule) belies(l *Look) bool {
+	if r.Class != events.ClassServerError || len(r.Statuses) > 0 {
+		return false
+	}
+	switch l.Code {
+	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusTooManyRequests:
+		return true
+	}
+	return false
 }
 
 func intersects(want, have []string) bool {

@@ -24,7 +24,7 @@ const Mark = "[redacted]"
 const shortest = 4
 
 // Text redacts text. The secrets named are taken out wherever they stand, also
-// in their URL encoding; the rest goes by shape.
+// where they are escaped; the rest goes by shape.
 func Text(s string, secrets ...string) string {
 	for _, secret := range secrets {
 		s = literal(s, secret)
@@ -111,17 +111,6 @@ func SecretName(name string) bool {
 		}
 	}
 	return false
-}
-
-func literal(s, secret string) string {
-	if len(secret) < shortest {
-		return s
-	}
-	s = strings.ReplaceAll(s, secret, Mark)
-	if escaped := url.QueryEscape(secret); escaped != secret {
-		s = strings.ReplaceAll(s, escaped, Mark)
-	}
-	return s
 }
 
 // shape is one pattern and what becomes of it. A pattern costs a hundred times

@@ -43,6 +43,38 @@ func TestANamedSecretGoesWhateverItsShape(t *testing.T) {
 	}
 }
 
+// TestANamedSecretGoesInEveryDisguise: hosts echo a key as their JSON, URL or
+// HTML writer spells it, and what a client's parser makes of it is the key.
+func TestANamedSecretGoesInEveryDisguise(t *testing.T) {
+	const secret = "UP/canary+A1b2=C3d4/xyz"
+	rows := map[string]string{
+		"slashes of PHP":       `bad key UP\/canary+A1b2=C3d4\/xyz`,
+		"unicode of Gson":      `bad key UP/canary\u002bA1b2\u003dC3d4/xyz`,
+		"upper case unicode":   `bad key UP\u002Fcanary\u002BA1b2=C3d4/xyz`,
+		"percent, lower case":  `bad key UP%2fcanary%2bA1b2%3dC3d4%2fxyz`,
+		"percent, upper case":  `bad key UP%2Fcanary%2BA1b2%3DC3d4%2Fxyz`,
+		"character references": `bad key UP&#x2f;canary&#43;A1b2=C3d4/xyz`,
+		"upper case":           `BAD KEY UP/CANARY+A1B2=C3D4/XYZ`,
+		"JSON inside JSON":     `{\"m\":\"UP\\/canary+A1b2\\u003dC3d4/xyz\"}`,
+		"base64":               `VVAvY2FuYXJ5K0ExYjI9QzNkNC94eXo`,
+		"its beginning":        `bad key UP/canary+A1b2...`,
+		"its end":              `bad key ****1b2=C3d4/xyz`,
+	}
+	for name, in := range rows {
+		t.Run(name, func(t *testing.T) {
+			out := Text(in, secret)
+			if !strings.Contains(out, Mark) || strings.Contains(out, "canary") || strings.Contains(out, "C3d4") || strings.Contains(out, "CANARY") || strings.Contains(out, "VVAv") {
+				t.Errorf("%q still holds the secret: %q", in, out)
+			}
+		})
+	}
+	for _, in := range []string{`say "UP" \u00e9 100% & more`, `UP/can`, `xyz`} {
+		if out := Text(in, secret); out != in {
+			t.Errorf("%q became %q", in, out)
+		}
+	}
+}
+
 func TestOrdinaryWordsStay(t *testing.T) {
 	for _, in := range []string{
 		"Rate limit reached for gpt-4o on tokens per min (TPM): Limit 30000, Used 29800. Please try again in 6.512s.",

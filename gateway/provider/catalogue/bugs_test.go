@@ -295,3 +295,26 @@ func TestTheTurnsOfTheCalendarAreAhead(t *testing.T) {
 		t.Error("an unknown rule has a turn")
 	}
 }
+
+// A status that speaks of the account is not undone by the general type that a
+// gateway in between puts into every error body: whoever calls a 402 an
+// api_error has still run dry.
+func TestAStatusOfTheAccountOutranksAGeneralServerType(t *testing.T) {
+	for _, p := range All() {
+		for _, kind := range []string{"api_error", "server_error", "internal_server_error"} {
+			body := `{"type":"error","error":{"type":"` + kind + `","message":"no"}}`
+			for status, want := range map[int]events.Class{401: events.ClassAuthFailed, 402: events.ClassCreditsExhausted, 429: events.ClassRateLimited} {
+				if f := p.Classify(answer(status, body)); f.Class != want {
+					t.Errorf("%s: %d with %s is %s by %s, want %s", p.ID, status, kind, f.Class, f.Rule, want)
+				}
+			}
+			if f := p.Classify(answer(403, body)); f.Class == events.ClassServerError {
+				t.Errorf("%s: 403 with %s is %s by %s", p.ID, kind, f.Class, f.Rule)
+			}
+		}
+	}
+	f := Find("openai-compatible").Classify(answer(402, `{"error":{"code":"rate_limit_exceeded","message":"x"}}`, "Retry-After", "3600"))
+	if f.Class != events.ClassCreditsExhausted || wait(f) != time.Hour {
+		t.Errorf("a 402 with a rate's code: %s by %s, wait %s", f.Class, f.Rule, wait(f))
+	}
+}

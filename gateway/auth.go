@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 
@@ -91,6 +92,9 @@ var anybody = &Client{}
 // people and shows at most a fingerprint.
 func (s *setup) authenticate(r *http.Request, d events.Dialect) (c *Client, why string) {
 	if len(s.Clients) == 0 {
+		if o := r.Header["Origin"]; len(o) > 0 && foreign(o[0]) {
+			return nil, "pages of other sites may not use a gateway without client keys: configure clients, and give the page a key"
+		}
 		return anybody, ""
 	}
 	key, sent := presented(r, d)
@@ -104,6 +108,18 @@ func (s *setup) authenticate(r *http.Request, d events.Dialect) (c *Client, why 
 		return nil, "the client key cannot be read: send one key, once, as Authorization: Bearer, x-api-key or x-goog-api-key"
 	}
 	return nil, "unknown client key (" + fingerprint(key) + ")"
+}
+
+// foreign: a page of the web sent this, not a tool or a page of this machine.
+// Without keys nothing else would keep any site that its owner visits from
+// spending the accounts (B146).
+func foreign(origin string) bool {
+	u, err := url.Parse(origin)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return false
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return u.Hostname() != "localhost" && (err != nil || !ip.Unmap().IsLoopback())
 }
 
 // fingerprint names a secret without showing any of it.

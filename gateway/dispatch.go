@@ -17,7 +17,12 @@ import (
 // of an answer. A 401 asks once for another credential, and once more upstream
 // where there is one (R11).
 func (a *attempt) dispatch() *failure {
-	a.token, _ = a.up.Credential.Token()
+	if a.token, _ = a.up.Credential.Token(); a.token == "" && !a.up.keyless() {
+		if !a.up.Credential.Refresh(a.w.ctx, "") {
+			return a.verdict(noCredential)
+		}
+		a.renew()
+	}
 	f := a.send()
 	if f != nil || a.resp.StatusCode != http.StatusUnauthorized || !a.up.Credential.Refresh(a.w.ctx, a.token) {
 		return f
@@ -28,6 +33,10 @@ func (a *attempt) dispatch() *failure {
 	a.renew()
 	return a.send()
 }
+
+// noCredential: the account's secret has not come, so nothing is sent to it. It
+// waits as it would after a 401 (R11), and a credential that comes ends that.
+var noCredential = provider.Finding{Class: events.ClassAuthFailed, Rule: "credential:none", Scope: accountScope, Failover: provider.Always}
 
 // renew takes the credential that a refresh has brought, and records its epoch
 // before it is used: evidence about the old one no longer counts.

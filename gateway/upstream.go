@@ -136,6 +136,12 @@ func (u *upstream) endpoint(all *wire.Pools, connect time.Duration) *wire.Endpoi
 	return d.Endpoint
 }
 
+// keyless: the account is configured to send no credential.
+func (u *upstream) keyless() bool {
+	k, constant := u.Credential.(Key)
+	return constant && k.Secret == ""
+}
+
 // credentialHeader is where a provider expects the credential.
 func credentialHeader(a provider.Auth) (name, prefix string) {
 	switch a {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/waybill/waybill/events"
@@ -12,9 +13,9 @@ import (
 	"github.com/waybill/waybill/gateway/provider"
 )
 
-// startCommands is how long the credential commands may take before the first
-// port opens, each.
-const startCommands = 30 * time.Second
+// startCommands is how long the credential commands, which run side by side, may
+// keep the first port closed. One that takes longer goes on meanwhile.
+const startCommands = 3 * time.Second
 
 // account's credential and where it comes from.
 type heldCredential struct {
@@ -36,6 +37,10 @@ func (cs credentials) epoch(a *config.Account) events.Epoch {
 // changed is kept: what it knows outlives a reload.
 func (s *service) credentialsOf(ctx context.Context, c *config.Config, before credentials) (credentials, error) {
 	out := make(credentials, len(c.Accounts))
+	ctx, cancel := context.WithTimeout(ctx, startCommands)
+	defer cancel()
+	var commands sync.WaitGroup
+	defer commands.Wait()
 	for i := range c.Accounts {
 		a := &c.Accounts[i]
 		source := events.DigestOf(append([]string{a.APIKey.Reveal(), a.APIKeyFile}, a.CredentialCommand...)...)
@@ -43,7 +48,7 @@ func (s *service) credentialsOf(ctx context.Context, c *config.Config, before cr
 			out[a.ID] = old
 			continue
 		}
-		made, err := credentialOf(ctx, a, credential.Options{
+		made, err := credentialOf(a, credential.Options{
 			Account: a.ID, Now: time.Now,
 			Changed: func(epoch events.Epoch) { s.credentialChanged(a.ID, epoch) },
 			Failed:  func(err error) { s.log.Warn("a credential was not renewed", "account", a.ID, "error", err) },
@@ -53,13 +58,20 @@ func (s *service) credentialsOf(ctx context.Context, c *config.Config, before cr
 		}
 		made.source = source
 		out[a.ID] = made
+		if r := made.renewed; r != nil {
+			commands.Go(func() {
+				if err := r.Load(ctx); err != nil {
+					s.log.Warn("an account starts without a credential; nothing is sent to it before there is one", "account", a.ID)
+				}
+			})
+		}
 	}
 	return out, nil
 }
 
-// credentialOf makes one. A file must be there; a command that fails is tried
-// again when the provider refuses the account for want of a credential.
-func credentialOf(ctx context.Context, a *config.Account, o credential.Options) (*heldCredential, error) {
+// credentialOf makes one. A file must be there; a command that fails is run
+// again after a rest.
+func credentialOf(a *config.Account, o credential.Options) (*heldCredential, error) {
 	switch {
 	case a.APIKeyFile != "":
 		f, err := credential.NewFile(a.APIKeyFile, o)
@@ -67,11 +79,6 @@ func credentialOf(ctx context.Context, a *config.Account, o credential.Options) 
 	case len(a.CredentialCommand) > 0:
 		o.Fetch = credential.Command(a.CredentialCommand)
 		r := credential.New(o)
-		ctx, cancel := context.WithTimeout(ctx, startCommands)
-		defer cancel()
-		if err := r.Load(ctx); err != nil {
-			o.Failed(err)
-		}
 		return &heldCredential{Credential: r, renewed: r}, nil
 	}
 	secret := a.APIKey.Reveal()
@@ -80,8 +87,8 @@ func credentialOf(ctx context.Context, a *config.Account, o credential.Options) 
 
 // credentialChanged records a new epoch, beside the request that found it.
 func (s *service) credentialChanged(account string, epoch events.Epoch) {
-	if s.engine == nil {
-		return // enrolment will name it
+	if !s.enrolled.Load() {
+		return // enrolment names it, or renewCredentials does
 	}
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), closeTime)
@@ -100,9 +107,13 @@ func (s *service) renewCredentials(before, now credentials) {
 			c.stop()
 		}
 	}
-	for _, c := range now {
+	s.enrolled.Store(true)
+	for id, c := range now {
 		if c.renewed == nil || c.stop != nil {
 			continue
+		}
+		if token, epoch := c.Token(); token != "" {
+			s.credentialChanged(id, epoch) // it may have come after the enrolment
 		}
 		ctx, stop := context.WithCancel(s.life)
 		c.stop = stop

@@ -42,9 +42,14 @@ func doctorQuota(ctx context.Context, s *std, id string) error {
 	if err != nil {
 		return usageError(err)
 	}
-	held, err := credentialOf(ctx, a, credential.Options{Account: id, Now: time.Now, Failed: func(err error) { fmt.Fprintln(s.err, err) }})
+	held, err := credentialOf(a, credential.Options{Account: id, Now: time.Now, Failed: func(err error) { fmt.Fprintln(s.err, err) }})
 	if err != nil {
 		return usageError(err)
+	}
+	if held.renewed != nil {
+		if err := held.renewed.Load(ctx); err != nil {
+			return fmt.Errorf("account %q: %w", id, err)
+		}
 	}
 	f := quota.Fetcher{Transport: quotaTransport(), Now: func() events.Time { return events.At(s.now()) }, Show: true}
 	return showTrial(s, a, &source, f.Fetch(ctx, &source, held.Credential))

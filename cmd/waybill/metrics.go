@@ -117,31 +117,35 @@ func (m *metrics) watch(e *engine.Engine, l *ledger.Log) {
 }
 
 // handler serves the series to whoever has the admin or the metrics token, and
-// to everybody where only this machine can ask.
+// on loopback to whoever asks by a loopback name: a page that has rebound its
+// name to this machine asks by its own.
 func (m *metrics) handler(e config.Environment) http.Handler {
 	h := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
-	if config.Loopback(e.AdminListen) {
-		return h
-	}
-	tokens := [][sha256.Size]byte{}
+	open := config.Loopback(e.AdminListen)
+	var tokens [][sha256.Size]byte
 	for _, t := range []config.Secret{e.AdminToken, e.MetricsToken} {
 		if !t.Empty() {
 			tokens = append(tokens, sha256.Sum256([]byte(t.Reveal())))
 		}
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		digest, ok := sha256.Sum256([]byte(bearer)), 0
-		for _, t := range tokens {
-			ok |= subtle.ConstantTimeCompare(digest[:], t[:])
-		}
-		if ok == 0 || bearer == "" {
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			http.Error(w, "send the admin or the metrics token as a bearer token", http.StatusUnauthorized)
+		if open && config.Loopback(r.Host) || bears(r, tokens) {
+			h.ServeHTTP(w, r)
 			return
 		}
-		h.ServeHTTP(w, r)
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		http.Error(w, "send the admin or the metrics token as a bearer token", http.StatusUnauthorized)
 	})
+}
+
+// bears says whether a request bears one of the tokens.
+func bears(r *http.Request, tokens [][sha256.Size]byte) bool {
+	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	digest, ok := sha256.Sum256([]byte(bearer)), 0
+	for _, t := range tokens {
+		ok |= subtle.ConstantTimeCompare(digest[:], t[:])
+	}
+	return ok == 1 && bearer != ""
 }
 
 // viewCollector reads the views.

@@ -317,3 +317,25 @@ func TestMetricsBeyondLoopbackNeedAToken(t *testing.T) {
 		}
 	}
 }
+
+// B146: on loopback nobody needs a token, but a page that has rebound its name.
+func Test_B146_metrics_are_not_for_a_rebound_name(t *testing.T) {
+	g := startServe(t, t.TempDir(), []string{"sandbox"})
+	for host, want := range map[string]int{"": 200, "localhost:1": 200, "evil.test": 401, "evil.test:80": 401} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.admin+"/metrics", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if host != "" {
+			req.Host = host
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("asked as %q: %d, want %d", host, resp.StatusCode, want)
+		}
+	}
+}

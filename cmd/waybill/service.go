@@ -58,6 +58,7 @@ type service struct {
 	checkpoints *checkpoint.Keeper
 	snapshots   *views.Keeper
 	stopping    atomic.Bool
+	enrolled    atomic.Bool // the accounts are in the ledger: a new credential has to be recorded
 	data, admin *listener
 	background  sync.WaitGroup
 	life        context.Context    // of the background

@@ -30,7 +30,6 @@ type Environment struct {
 	LogFormat    string     `env:"WAYBILL_LOG_FORMAT" envDefault:"text" doc:"text or json."`
 }
 
-
 // ReadEnvironment reads and checks the variables. warnings are for the log:
 // variables that look like ours and are not.
 func ReadEnvironment(vars map[string]string) (e Environment, warnings []string, err error) {

@@ -71,6 +71,35 @@ func Test_B155_twenty_refusals_are_one_renewal(t *testing.T) {
 	})
 }
 
+// A first fetch that fails is tried again after its rest, and one that takes
+// long keeps only who waits for it waiting.
+func TestAFirstTokenThatDoesNotComeIsFetchedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := &issuer{takes: 10 * time.Second, fail: func(n int64) error {
+			if n == 1 {
+				return errors.New("not yet")
+			}
+			return nil
+		}}
+		r := New(Options{Account: "a", Fetch: i.fetch, Now: time.Now})
+		hurry, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		from := time.Now()
+		if err := r.Load(hurry); !errors.Is(err, ErrNone) || time.Since(from) > time.Second {
+			t.Errorf("%v after %s", err, time.Since(from))
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { r.Run(ctx); close(done) }()
+		time.Sleep(10*time.Second + firstBackoff + 11*time.Second)
+		if token, _ := r.Token(); token != "tok2" {
+			t.Errorf("the token is %q after %d calls", token, i.calls.Load())
+		}
+		stop()
+		<-done
+	})
+}
+
 func Test_B157_a_late_refusal_of_the_old_token_renews_nothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := &issuer{takes: time.Millisecond}

@@ -2,6 +2,7 @@ package credential
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -59,14 +60,17 @@ func New(o Options) *Renewed {
 	return r
 }
 
-// Load fetches the first token and says whether it could.
+// ErrNone says that there is no token yet. Options.Failed was told why, or will
+// be when what runs has ended.
+var ErrNone = errors.New("no credential yet")
+
+// Load fetches the first token. It waits as long as ctx allows; what runs by
+// then goes on, and its token is used when it comes.
 func (r *Renewed) Load(ctx context.Context) error {
-	t, err := r.o.Fetch(ctx)
-	if err != nil {
-		return err
+	if r.Refresh(ctx, "") {
+		return nil
 	}
-	r.adopt(t)
-	return nil
+	return ErrNone
 }
 
 // Token is what to send now and the epoch of evidence about it.
@@ -188,6 +192,11 @@ func (r *Renewed) Run(ctx context.Context) {
 // after failures. A tenth of its life is the margin, within bounds.
 func (r *Renewed) due() (time.Duration, bool) {
 	h := r.current.Load()
+	if h.Secret == "" { // the first one has not come: after every rest another try
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return max(0, r.resting.Sub(r.o.Now())), true
+	}
 	if h.Expires.IsZero() {
 		return 0, false
 	}

@@ -244,3 +244,25 @@ func Test_B050_a_client_bound_path_is_not_sent_through_the_pool(t *testing.T) {
 	w.do(msg).want(t, 200)
 	w.wantHits(map[string]int{"*": 1})
 }
+
+// B146: without client keys a page of the web must not spend the accounts;
+// tools and pages of this machine may.
+func Test_B146_a_gateway_without_keys_serves_no_page_of_the_web(t *testing.T) {
+	w := start(t)
+	w.good("a")
+	for origin, status := range map[string]int{
+		"": 200, "http://localhost:3000": 200, "http://127.0.0.1:8080": 200, "http://[::1]:1": 200, "app://obsidian.md": 200,
+		"http://evil.test": 401, "https://localhost.evil.test": 401, "https://10.0.0.1": 401,
+	} {
+		c := chat
+		if origin != "" {
+			c = c.with("Origin", origin)
+		}
+		if got := w.do(c); got.status != status {
+			t.Errorf("origin %q: %d %s", origin, got.status, got.body)
+		}
+	}
+	k := start(t, withClient)
+	k.good("a")
+	k.do(chat.with("Origin", "http://page.test").with("Authorization", "Bearer ck-test")).want(t, 200)
+}

@@ -62,3 +62,39 @@ func Test_B157_a_401_is_tried_once_with_another_token(t *testing.T) {
 		}
 	})
 }
+
+// missing is a credential whose command has given nothing yet.
+type missing struct{ asked, there atomic.Int64 }
+
+func (m *missing) Token() (string, events.Epoch) {
+	if m.there.Load() == 0 {
+		return "", 0
+	}
+	return "tok2", 2
+}
+
+func (m *missing) Refresh(_ context.Context, rejected string) bool {
+	m.asked.Add(1)
+	return m.there.Load() != 0
+}
+
+// B158: without a credential nothing is sent; the account waits as after a 401,
+// with the evidence, and a credential that comes brings it back.
+func Test_B158_nothing_is_sent_without_a_credential(t *testing.T) {
+	cred := &missing{}
+	w := start(t, func(p *plan) { p.names, p.cred = []string{"a"}, cred })
+	w.good("tok2")
+	w.do(chat).want(t, 503)
+	w.do(chat).want(t, 503)
+	w.wantHits(map[string]int{"": 0, "tok2": 0})
+	w.finished(1)
+	w.wantClasses("a:auth_failed")
+	if f, ok := events.FailureOf(w.outcomes()[0].Data); !ok || f.Rule != "credential:none" || cred.asked.Load() != 1 {
+		t.Errorf("recorded %+v; the command was asked %d times", f, cred.asked.Load())
+	}
+	cred.there.Store(1)
+	if err := w.engine.Renew(t.Context(), "a", 2); err != nil {
+		t.Fatal(err)
+	}
+	w.do(chat).want(t, 200)
+}

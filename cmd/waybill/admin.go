@@ -28,7 +28,7 @@ func (s *service) serveAdmin(context.Context) error {
 	s.api = admin.New(admin.Options{
 		Engine: s.engine, Log: s.ledger, Token: s.source.Env.AdminToken.Reveal(), Hosts: []string{host}, Version: version(),
 		About: admin.About{DataPlane: s.dataURL(), Ledger: redactURL(s.source.Env.Ledger), Sandbox: s.upstream != nil},
-		Ready: s.ready, Checkpoint: s.checkpoints.State,
+		Ready: s.ready, Checkpoint: s.checkpoints.State, Retention: s.retention.state,
 		Logger: s.log, Metrics: s.metrics.handler(s.source.Env),
 	})
 	if s.console, err = console.New(console.Options{API: s.api, Logger: s.log}); err != nil {
@@ -49,6 +49,7 @@ func (s *service) ready(ctx context.Context) []admin.Check {
 		s.busCheck(),
 		s.spoolCheck(),
 		{Name: "checkpoint", OK: true, Note: checkpointNote(s.checkpoints, s.now())},
+		{Name: "size", OK: true, Note: s.retention.note(ctx)},
 	}
 }
 

@@ -46,7 +46,7 @@ func (s *service) awaitStore(ctx context.Context, cause error) (ledger.Store, er
 			return nil, errStopped
 		case <-time.After(awaitRest):
 		}
-		store, err := openStore(ctx, s.source.Env.Ledger, s.source.Env, s.config.Ledger.RequireRoles)
+		store, err := openStore(ctx, s.source.Env.Ledger, s.source.Env, s.config.Ledger)
 		switch {
 		case ctx.Err() != nil && err != nil:
 			return nil, errStopped

@@ -47,20 +47,29 @@ func besideLedger(e config.Environment, name string) (string, error) {
 	return filepath.Join(filepath.Dir(path), name), err
 }
 
-// checkpointPlaces is placesOf for a command.
-func checkpointPlaces(s *std) (dir, key string, err error) {
+// ledgerSettings is what the configuration says of the ledger, for a command.
+func ledgerSettings(s *std) (config.Ledger, config.Environment, error) {
 	src, _, err := findSource(s, false)
 	if err == nil && src.sandbox {
 		err = src.at("http://127.0.0.1:0")
 	}
 	if err != nil {
-		return "", "", err
+		return config.Ledger{}, config.Environment{}, err
 	}
 	c, err := src.load()
 	if err != nil {
+		return config.Ledger{}, config.Environment{}, err
+	}
+	return c.Ledger, c.Env, nil
+}
+
+// checkpointPlaces is placesOf for a command.
+func checkpointPlaces(s *std) (dir, key string, err error) {
+	l, e, err := ledgerSettings(s)
+	if err != nil {
 		return "", "", err
 	}
-	return placesOf(c.Ledger, c.Env)
+	return placesOf(l, e)
 }
 
 // openCheckpoints goes on after the latest checkpoint, and looks at once

@@ -145,11 +145,11 @@ func (c *importCommand) Run(ctx context.Context, s *std, args []string) error {
 		return usageError(err)
 	}
 	made := made(where)
-	store, err := openStore(ctx, where, e, false)
+	store, err := openStore(ctx, where, e, config.Ledger{})
 	if err != nil {
 		return err
 	}
-	span, err := archive.Read(ctx, store, r, nil)
+	span, err := archive.Read(ctx, whole(store), r, nil)
 	h, headErr := store.Head(ctx)
 	if closed := store.Close(); err != nil {
 		if made != "" && headErr == nil && h.Position == 0 {

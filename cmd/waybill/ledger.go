@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/config"
 	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/ledger/archive"
 	"github.com/waybill/waybill/ledger/natsbus"
 	"github.com/waybill/waybill/ledger/postgres"
 	"github.com/waybill/waybill/ledger/sqlite"
@@ -24,12 +27,12 @@ func shared(where string) bool {
 }
 
 // openStore opens a ledger for writing, and makes it when it is not there.
-func openStore(ctx context.Context, where string, e config.Environment, requireRoles bool) (ledger.Store, error) {
+func openStore(ctx context.Context, where string, e config.Environment, l config.Ledger) (ledger.Store, error) {
 	if shared(where) {
 		ctx, cancel := context.WithTimeout(ctx, ledgerTime)
 		defer cancel()
 		s, err := postgres.Open(ctx, postgres.Options{
-			URL: where, Owner: e.LedgerOwner.Reveal(), RequireRoles: requireRoles, Silent: e.Bus != config.BusPostgres,
+			URL: where, Owner: e.LedgerOwner.Reveal(), RequireRoles: l.RequireRoles, Segment: events.Position(l.Segment), Silent: e.Bus != config.BusPostgres,
 		})
 		if errors.Is(err, postgres.ErrRoles) {
 			return nil, usageError(fmt.Errorf("%w; give WAYBILL_LEDGER a role of its own and name the owner in WAYBILL_LEDGER_OWNER", err))
@@ -51,6 +54,12 @@ func openStore(ctx context.Context, where string, e config.Environment, requireR
 		return nil, ledgerError(err)
 	}
 	return s, nil
+}
+
+// whole is a store together with the archives of what left it: in these
+// directories, and where they were written.
+func whole(s ledger.Store, dirs ...string) ledger.Store {
+	return archive.Over(s, archive.NewPast(slices.DeleteFunc(dirs, func(d string) bool { return d == "" })...))
 }
 
 // openBus opens what wakes the replicas of a ledger besides its own store; nil

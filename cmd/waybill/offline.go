@@ -52,11 +52,11 @@ func openExisting(ctx context.Context, e config.Environment) (*ledger.Log, error
 	if err := r.Close(); err != nil {
 		return nil, ledgerError(err)
 	}
-	store, err := openStore(ctx, e.Ledger, e, false)
+	store, err := openStore(ctx, e.Ledger, e, config.Ledger{})
 	if err != nil {
 		return nil, err
 	}
-	return ledger.Open(store), nil
+	return ledger.Open(whole(store)), nil
 }
 
 var _ http.Handler = (*admin.API)(nil)

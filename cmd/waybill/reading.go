@@ -17,11 +17,13 @@ import (
 
 // reading is what every command has that only reads a ledger.
 type reading struct {
-	ledger string // --ledger, "" when it was not given
+	ledger   string   // --ledger, "" when it was not given
+	archives []string // --archive
 }
 
 func (r *reading) bind(c *cobra.Command) {
 	c.Flags().StringVar(&r.ledger, "ledger", "", "ledger to read: sqlite:PATH, a path or postgres://... (default $WAYBILL_LEDGER)")
+	c.Flags().StringArrayVar(&r.archives, "archive", nil, "directory with archives of the ledger, when they are not where they were written")
 }
 
 // place is the ledger that is meant: --ledger, else the environment's.
@@ -43,7 +45,11 @@ func (r *reading) openStore(s *std) (ledger.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openReader(where)
+	store, err := openReader(where)
+	if err != nil {
+		return nil, err
+	}
+	return whole(store, r.archives...), nil
 }
 
 // open is openStore as a log.

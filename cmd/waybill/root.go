@@ -44,6 +44,7 @@ func commands() []command {
 		&replayCommand{},
 		&exportCommand{},
 		&importCommand{},
+		&ledgerCommand{},
 		newOperate("release", "End all evidence that keeps an account out"),
 		newOperate("park", "Set an account aside until an instant"),
 		newOperate("drain", "Give an account no new work; its running answers end"),

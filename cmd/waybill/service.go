@@ -56,6 +56,8 @@ type service struct {
 	changes     *changes
 	feeds       []*feed.Relay
 	checkpoints *checkpoint.Keeper
+	retention   *retention
+	store       ledger.Store // of the ledger
 	snapshots   *views.Keeper
 	stopping    atomic.Bool
 	enrolled    atomic.Bool // the accounts are in the ledger: a new credential has to be recorded
@@ -71,7 +73,7 @@ type service struct {
 func (s *service) start(ctx context.Context) error {
 	s.failed = make(chan error, 2)
 	for _, step := range []func(context.Context) error{
-		s.expectChanges, s.startSandbox, s.loadConfig, s.openSpool, s.openLedger, s.bind, s.openPoller, s.openEngine, s.openGateway, s.openCheckpoints, s.serveAdmin, s.openFeeds, s.serveData,
+		s.expectChanges, s.startSandbox, s.loadConfig, s.openSpool, s.openLedger, s.bind, s.openPoller, s.openEngine, s.openGateway, s.openCheckpoints, s.openRetention, s.serveAdmin, s.openFeeds, s.serveData,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -82,6 +84,7 @@ func (s *service) start(ctx context.Context) error {
 	s.background.Go(func() { s.poller.Run(s.life) })
 	s.background.Go(func() { s.followChanges(s.life) })
 	s.background.Go(func() { s.checkpoints.Run(s.life) })
+	s.background.Go(func() { s.retention.run(s.life) })
 	s.snapshots = views.NewKeeper(s.ledger, views.Every, s.log)
 	s.background.Go(func() { s.snapshots.Run(s.life) })
 	s.runFeeds()
@@ -112,7 +115,7 @@ func (s *service) openPoller(context.Context) error {
 }
 
 func (s *service) openLedger(ctx context.Context) error {
-	store, err := openStore(ctx, s.source.Env.Ledger, s.source.Env, s.config.Ledger.RequireRoles)
+	store, err := openStore(ctx, s.source.Env.Ledger, s.source.Env, s.config.Ledger)
 	if errors.Is(err, ledger.ErrUnavailable) {
 		store, err = s.awaitStore(ctx, err)
 	}
@@ -126,7 +129,8 @@ func (s *service) openLedger(ctx context.Context) error {
 	if s.bus != nil {
 		o.Bus = s.bus
 	}
-	s.ledger = ledger.OpenWith(store, o)
+	s.store = whole(store, s.config.Ledger.ArchiveDir)
+	s.ledger = ledger.OpenWith(s.store, o)
 	if p, ok := store.(*postgres.Store); ok {
 		s.ledgerNote = p.Roles().Detail
 	}

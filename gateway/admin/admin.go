@@ -34,6 +34,8 @@ type Engine interface {
 type Log interface {
 	inquiry.Log
 	Follow(ctx context.Context, after events.Position, fn func([]events.Event) error) error
+	Layout(ctx context.Context, size events.Position) (ledger.Layout, error)
+	Size(ctx context.Context) (ledger.Size, error)
 }
 
 // Options make an API.
@@ -46,6 +48,7 @@ type Options struct {
 	About      About
 	Ready      func(ctx context.Context) []Check // for /readyz
 	Metrics    http.Handler                      // for /metrics, which guards itself
+	Retention  func() Retention        // nil: not told
 	Checkpoint func() checkpoint.State           // the latest; nil: none are taken
 	Logger     *slog.Logger
 }

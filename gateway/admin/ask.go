@@ -163,9 +163,9 @@ func (a *API) LedgerState(ctx context.Context) (LedgerState, error) {
 	if err != nil {
 		return LedgerState{}, err
 	}
-	out := LedgerState{Position: head.Position, Hash: head.Hash.String(), RecordedAt: head.RecordedAt, Segments: []Segment{}}
-	if head.Position > 0 {
-		out.Segments = append(out.Segments, Segment{1, head.Position, out.Hash})
+	out := LedgerState{Position: head.Position, Hash: head.Hash.String(), RecordedAt: head.RecordedAt}
+	if err := a.parts(ctx, &out); err != nil {
+		return LedgerState{}, err
 	}
 	out.Checkpoint = a.signed()
 	a.o.Engine.View(func(_ routing.View, at events.Position, _ events.Time) { out.Folded = at })

@@ -18,7 +18,9 @@ type LedgerState struct {
 	RecordedAt events.Time     `json:"recorded_at"`
 	Folded     events.Position `json:"folded"`
 	Lag        uint64          `json:"lag"`
-	Segments   []Segment       `json:"segments"`
+	Segments   []Segment       `json:"segments"` // in order; the last is the one that grows
+	Size       Size            `json:"size"`
+	Retention  *Retention      `json:"retention"` // null: not told
 	Checkpoint *Signed         `json:"checkpoint"` // the latest; null: none yet
 }
 
@@ -28,13 +30,6 @@ type Signed struct {
 	Hash       string          `json:"hash"`
 	RecordedAt events.Time     `json:"recorded_at"`
 	Fault      string          `json:"fault,omitempty"` // why the ledger does not hold it any more, or none can be kept
-}
-
-// Segment is a part of the ledger that is kept apart.
-type Segment struct {
-	From events.Position `json:"from"`
-	To   events.Position `json:"to"`
-	Hash string          `json:"hash"`
 }
 
 func (a *API) ledger(w http.ResponseWriter, r *http.Request) error {

@@ -33,8 +33,11 @@ type File struct {
 type Ledger struct {
 	RequireRoles       bool
 	CheckpointInterval time.Duration
-	CheckpointDir      string // "": checkpoints, beside an embedded ledger or the spool
-	CheckpointKey      string // "": key in CheckpointDir
+	CheckpointDir      string        // "": checkpoints, beside an embedded ledger or the spool
+	CheckpointKey      string        // "": key in CheckpointDir
+	Retain             time.Duration // 0: for ever
+	ArchiveDir         string        // "": nothing is archived by itself
+	Segment            uint64        // positions that are archived together
 }
 
 // Position is where something stands in the file, both from 1; zero when it
@@ -157,5 +160,5 @@ func Alerts() []FeedEvent {
 
 // defaults is what an empty file means.
 func defaults() File {
-	return File{Policy: events.DefaultPolicy(), Ledger: Ledger{CheckpointInterval: 10 * time.Minute}, SpoolMax: 1 << 30}
+	return File{Policy: events.DefaultPolicy(), Ledger: Ledger{CheckpointInterval: 10 * time.Minute, Segment: 1_000_000}, SpoolMax: 1 << 30}
 }

@@ -36,6 +36,9 @@ func ledgerFields(l *Ledger) []field {
 		boolean("require_roles", "Refuse a PostgreSQL role that could change what is stored.", &l.RequireRoles),
 		duration("checkpoint_interval", "Time between two signed checkpoints (docs/ledger.md).", &l.CheckpointInterval, time.Second),
 		text("checkpoint_dir", "Where signed checkpoints are kept. Absent: `checkpoints` beside an embedded ledger, else beside the spool.", &l.CheckpointDir),
+		duration("retain", "How long events stay in the ledger itself; older ones are archived, if `archive_dir` says where. Absent: for ever.", &l.Retain, 24*time.Hour),
+		text("archive_dir", "Where events go that are older than `retain`: into files that are verified before anything is removed.", &l.ArchiveDir),
+		whole("segment", "Positions that are archived together (docs/ledger.md).", &l.Segment, 100, 1_000_000_000),
 		text("checkpoint_key", "File of the key that signs them, made when it is not there. Absent: `key` in `checkpoint_dir`.", &l.CheckpointKey),
 	}
 }

@@ -26,6 +26,7 @@ type Verdict struct {
 	SkippedVersions []Skipped       `json:"skipped_versions"`
 	Fault           *Fault          `json:"fault"`
 	Faults          int64           `json:"faults"`
+	Unread          *Head           `json:"unread"`      // the end of the archives that were not at hand; null: all was read
 	Checkpoint      *Head           `json:"checkpoint"`  // the newest that was held against the ledger
 	Checkpoints     int             `json:"checkpoints"` // how many were
 }
@@ -51,6 +52,7 @@ type Fault struct {
 
 // VerifyOptions narrow a verification.
 type VerifyOptions struct {
+	After       ledger.Head     // where the live part follows, when the archives before it are not at hand: decisions cannot be derived then
 	From        events.Position // count positions and derive decisions from here on
 	Ledger      uuid.UUID       // the ledger that they are of; nil: not said
 	Checkpoints []ledger.Head   // heads seen earlier and kept elsewhere: they must still be there
@@ -67,10 +69,14 @@ func Verify(ctx context.Context, log Log, o VerifyOptions) (Verdict, error) {
 		return Verdict{}, fmt.Errorf("find the head: %w", err)
 	}
 	v := Verdict{From: from, Head: Head{head.Position, head.Hash.String()}}
-	c := check{chain: ledger.NewChecker(ledger.Head{}), verdict: &v}
-	c.expect(o.Ledger, o.Checkpoints)
-	c.audit = audit.New(audit.Options{Only: func(e *events.Event) bool { return e.Position >= from }, Read: rereader(ctx, log)})
-	err = views.Walk(ctx, log, 0, head.Position, func(r *ledger.Row, content events.Hash, e *events.Event, err error) error {
+	c := check{chain: ledger.NewChecker(o.After), verdict: &v, id: o.Ledger}
+	c.fault(c.expect(o.After, o.Checkpoints))
+	if o.After.Position == 0 {
+		c.audit = audit.New(audit.Options{Only: func(e *events.Event) bool { return e.Position >= from }, Read: rereader(ctx, log)})
+	} else {
+		v.Unread = &Head{o.After.Position, o.After.Hash.String()}
+	}
+	err = views.Walk(ctx, log, o.After.Position, head.Position, func(r *ledger.Row, content events.Hash, e *events.Event, err error) error {
 		if err := c.next(r, content, e, err); err != nil {
 			return err
 		}
@@ -83,7 +89,11 @@ func Verify(ctx context.Context, log Log, o VerifyOptions) (Verdict, error) {
 		c.fault(c.chain.End(head))
 		c.fault(ledger.Cut(head, c.newest))
 	}
-	v.fill(c.audit.Report())
+	var report audit.Report
+	if c.audit != nil {
+		report = c.audit.Report()
+	}
+	v.fill(report)
 	return v, nil
 }
 
@@ -100,9 +110,9 @@ type check struct {
 	newest  ledger.Head   // of them; zero: none is expected
 }
 
-// expect notes the heads that must still be there.
-func (c *check) expect(id uuid.UUID, heads []ledger.Head) {
-	c.id = id
+// expect notes the heads that must still be there. One that the walk starts
+// from is checked at once; those before it are out of reach.
+func (c *check) expect(after ledger.Head, heads []ledger.Head) *ledger.Fault {
 	c.heads = slices.Clone(heads)
 	slices.SortFunc(c.heads, func(a, b ledger.Head) int { return cmp.Compare(a.Position, b.Position) })
 	if n := len(c.heads); n > 0 {
@@ -110,6 +120,13 @@ func (c *check) expect(id uuid.UUID, heads []ledger.Head) {
 		c.verdict.Checkpoint = &Head{c.newest.Position, c.newest.Hash.String()}
 		c.verdict.Checkpoints = n
 	}
+	for len(c.heads) > 0 && c.heads[0].Position <= after.Position {
+		if f := c.heads[0].Holds(&ledger.Row{Position: after.Position, Hash: after.Hash, RecordedAt: after.RecordedAt}); f != nil {
+			return f
+		}
+		c.heads = c.heads[1:]
+	}
+	return nil
 }
 
 // held checks the expected heads that a row concerns.
@@ -142,10 +159,10 @@ func (c *check) next(r *ledger.Row, content events.Hash, e *events.Event, err er
 	if r.Position >= c.verdict.From {
 		c.verdict.Positions++
 	}
-	if err := c.audit.Apply(e); err != nil {
-		return err
+	if c.audit == nil {
+		return nil
 	}
-	return nil
+	return c.audit.Apply(e)
 }
 
 func (c *check) fault(f *ledger.Fault) {
@@ -179,6 +196,10 @@ func (v *Verdict) Sentence() string {
 	}
 	s := fmt.Sprintf("The ledger holds: %d positions chained without a gap up to %d, %d of %d decisions derived again and the same.",
 		v.Positions, v.Head.Position, v.Rederived, v.Decisions)
+	if v.Unread != nil {
+		s = fmt.Sprintf("What is live holds: %d positions chained without a gap from %d up to %d. What is archived up to %d was not at hand (--archive DIR): no decision was derived.",
+			v.Positions, v.Unread.Position+1, v.Head.Position, v.Unread.Position)
+	}
 	if v.Checkpoint != nil {
 		s += fmt.Sprintf(" It still holds the checkpoint at %d", v.Checkpoint.Position)
 		if v.Checkpoints > 1 {

@@ -56,6 +56,9 @@ func (m *Manifest) End() ledger.Head {
 // manifestOf is the path of the manifest of an archive file.
 func manifestOf(path string) string { return strings.TrimSuffix(path, ".jsonl.zst") + ".json" }
 
+// noteOf is the path of the signed checkpoint of an archive file.
+func noteOf(path string) string { return strings.TrimSuffix(path, ".jsonl.zst") + ".note" }
+
 // readManifest reads the manifest of an archive file.
 func readManifest(path string) (m Manifest, digest events.Hash, err error) {
 	b, err := os.ReadFile(manifestOf(path))

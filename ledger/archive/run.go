@@ -25,8 +25,8 @@ type Options struct {
 	Size   events.Position // of a span, where the store does not say so itself
 	Before events.Time     // only spans that ended before it; zero: any
 	To     events.Position // only spans up to it; 0: any
-	// Floor is the newest position that a fold can start from without what is
-	// archived; nothing beyond it leaves the store. nil: folds read archives.
+	// Floor is the newest position that a fold can start from; it stays, and what
+	// is behind it. nil: folds start in the archives.
 	Floor    func(ctx context.Context) (events.Position, error)
 	Sign     func(ledger.Head, uuid.UUID) (string, error) // a signed note of an archive's end; nil: none
 	Now      func() time.Time
@@ -129,7 +129,7 @@ func (r *run) all(ctx context.Context) (done []ledger.Archived, err error) {
 
 // may says whether a span is to leave.
 func (r *run) may(ctx context.Context, span ledger.Span, floor events.Position) (bool, error) {
-	if r.To != 0 && span.Last > r.To || span.Last > floor {
+	if r.To != 0 && span.Last > r.To || span.Last >= floor {
 		return false, nil
 	}
 	if r.Before == 0 {
@@ -157,6 +157,11 @@ func (r *run) one(ctx context.Context, before ledger.Head, span ledger.Span) (*l
 	a := &ledger.Archived{
 		Ledger: r.id, First: span.First, Before: before.Hash, Start: m.Started, End: m.End(),
 		Path: filepath.Join(r.Dir, m.File), Digest: digest, Bytes: m.Bytes, Written: events.At(r.Now()),
+	}
+	if m.Checkpoint != "" { // in a file of its own too, for verify --checkpoint
+		if err := durable(noteOf(a.Path), func(f *os.File) error { _, err := f.WriteString(m.Checkpoint); return err }); err != nil {
+			return nil, err
+		}
 	}
 	if err := r.at("verify"); err != nil {
 		return nil, err

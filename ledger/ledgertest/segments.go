@@ -364,9 +364,9 @@ func onlyOldEnough(t *testing.T, open Opener) {
 	}{
 		{"nothing is old enough", archive.Options{Before: rows[0].RecordedAt}, 0},
 		{"its last event is just not old enough", archive.Options{Before: rows[499].RecordedAt}, 0},
-		{"folds need it", archive.Options{Floor: floor(499)}, 0},
+		{"folds need it", archive.Options{Floor: floor(500)}, 0},
 		{"one is old enough", archive.Options{Before: rows[499].RecordedAt + 1}, 1},
-		{"folds can start at the next", archive.Options{Floor: floor(1000)}, 1},
+		{"folds can start at the next", archive.Options{Floor: floor(1001)}, 1},
 		{"the rest", archive.Options{Floor: floor(9999), Before: 1 << 60}, 2},
 	} {
 		c.o.Dir = dir

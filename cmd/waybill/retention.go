@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/admin"
+	"github.com/waybill/waybill/gateway/config"
+	"github.com/waybill/waybill/gateway/engine"
+	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/ledger/archive"
+	"github.com/waybill/waybill/ledger/checkpoint"
+)
+
+// retentionEvery is how often a gateway looks for events that are too old.
+const retentionEvery = 10 * time.Minute
+
+// retention archives what is older than the configuration keeps, one replica
+// at a time, and tells the ledger's size.
+type retention struct {
+	keep  config.Ledger
+	store ledger.Store
+	log   *ledger.Log
+	key   *checkpoint.Key
+	now   func() time.Time
+	out   *slog.Logger
+
+	mu   sync.Mutex
+	last admin.Retention
+}
+
+func (s *service) openRetention(context.Context) error {
+	_, path, err := placesOf(s.config.Ledger, s.source.Env)
+	if err != nil {
+		return err
+	}
+	key, err := checkpoint.OpenKey(path)
+	if err != nil {
+		return usageError(err)
+	}
+	keep := s.config.Ledger
+	s.retention = &retention{keep: keep, store: s.store, log: s.ledger, key: key, now: s.now, out: s.log}
+	s.retention.last = admin.Retention{RetainS: int64(keep.Retain / time.Second), ArchiveDir: keep.ArchiveDir, Segment: events.Position(keep.Segment)}
+	s.metrics.registry.MustRegister(&sizeCollector{s.retention})
+	return nil
+}
+
+// run archives until ctx ends. Without a place for archives nothing ever leaves.
+func (r *retention) run(ctx context.Context) {
+	if r.keep.Retain == 0 || r.keep.ArchiveDir == "" {
+		return
+	}
+	t := time.NewTicker(retentionEvery)
+	defer t.Stop()
+	for {
+		r.look(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+	}
+}
+
+func (r *retention) look(ctx context.Context) {
+	now := r.now()
+	o := archiveOptions(r.keep, r.log, r.key, r.now, r.out)
+	o.Dir, o.Before = r.keep.ArchiveDir, events.At(now.Add(-r.keep.Retain))
+	done, err := archive.Run(ctx, r.store, o)
+	if ctx.Err() != nil || errors.Is(err, archive.ErrBusy) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last.LastRun, r.last.Error = events.At(now), ""
+	if err != nil {
+		r.last.Error = err.Error()
+		r.out.Error("old events were not archived", "error", err)
+	}
+	for i := range done {
+		r.out.Info("old events archived", "first", done[i].First, "last", done[i].End.Position, "file", done[i].Path)
+	}
+}
+
+// archiveOptions are what the command and a gateway archive with.
+func archiveOptions(l config.Ledger, log *ledger.Log, key *checkpoint.Key, now func() time.Time, out *slog.Logger) archive.Options {
+	return archive.Options{
+		Size: events.Position(l.Segment), Now: now,
+		Floor: func(ctx context.Context) (events.Position, error) { return engine.Floor(ctx, log, out) },
+		Sign: func(h ledger.Head, id uuid.UUID) (string, error) {
+			msg, err := checkpoint.Checkpoint{Ledger: id, Head: h}.Sign(key)
+			return string(msg), err
+		},
+	}
+}
+
+func (r *retention) state() admin.Retention {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.last
+}
+
+// note is for /readyz.
+func (r *retention) note(ctx context.Context) string {
+	size, err := r.log.Size(ctx)
+	if err != nil {
+		return "unknown: " + err.Error()
+	}
+	text := fmt.Sprintf("%s, %d events", bytesText(size.Bytes), size.Events)
+	if size.Oldest != 0 {
+		text += fmt.Sprintf(", the oldest %s old", r.now().Sub(size.Oldest.Std()).Round(time.Minute))
+	}
+	switch {
+	case r.keep.Retain == 0:
+		return text + "; kept for ever"
+	case r.keep.ArchiveDir == "":
+		return text + fmt.Sprintf("; retain is %s, but nothing is archived: ledger.archive_dir is not set", r.keep.Retain)
+	}
+	if st := r.state(); st.Error != "" {
+		return text + "; OLD EVENTS CANNOT BE ARCHIVED: see GET /api/v1/ledger"
+	}
+	return text + fmt.Sprintf("; kept for %s", r.keep.Retain)
+}
+
+// bytesText writes a size as people read it.
+func bytesText(n int64) string {
+	const units = "kMGTP"
+	if n < 1024 {
+		return fmt.Sprintf("%d B", n)
+	}
+	v, i := float64(n)/1024, 0
+	for ; v >= 1024 && i < len(units)-1; i++ {
+		v /= 1024
+	}
+	return fmt.Sprintf("%.1f %ciB", v, units[i]&^0x20)
+}
+
+// archiveDir is where the command archives to when it is not told.
+func archiveDir(l config.Ledger, e config.Environment) (string, error) {
+	if l.ArchiveDir != "" {
+		return l.ArchiveDir, nil
+	}
+	dir, err := besideLedger(e, "archive")
+	if err != nil {
+		return "", usageError(err)
+	}
+	return filepath.Abs(dir)
+}
+
+// sizeCollector reads the ledger's size when it is asked.
+type sizeCollector struct{ *retention }
+
+func (*sizeCollector) descs() (bytes, rows, oldest, retain, archived *prometheus.Desc) {
+	d := func(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, nil, nil) }
+	return d("waybill_ledger_bytes", "What the live part of the ledger takes on its disk."),
+		d("waybill_ledger_events", "Events in the live part of the ledger."),
+		d("waybill_ledger_oldest_timestamp_seconds", "When the oldest live event was recorded."),
+		d("waybill_ledger_retain_seconds", "How long events stay live (ledger.retain); 0: for ever."),
+		d("waybill_ledger_archived_position", "Last position that left for an archive.")
+}
+
+// Describe implements prometheus.Collector.
+func (c *sizeCollector) Describe(ch chan<- *prometheus.Desc) {
+	b, r, o, k, a := c.descs()
+	for _, d := range []*prometheus.Desc{b, r, o, k, a} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *sizeCollector) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	bytes, rows, oldest, retain, archived := c.descs()
+	gauge := func(d *prometheus.Desc, v float64) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v)
+	}
+	gauge(retain, c.keep.Retain.Seconds())
+	size, err := c.log.Size(ctx)
+	if err != nil {
+		return
+	}
+	gauge(bytes, float64(size.Bytes))
+	gauge(rows, float64(size.Events))
+	if size.Oldest != 0 {
+		gauge(oldest, float64(size.Oldest)/1e6)
+	}
+	if l, err := c.log.Layout(ctx, 0); err == nil {
+		gauge(archived, float64(l.Anchor().Position))
+	}
+}

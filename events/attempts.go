@@ -341,6 +341,22 @@ func (p *RequestRefused) fields(c *coder) {
 	c.ref(8, "listed", &p.Listed)
 }
 
+// RequestEnded says what became of a request whose last outcome was recorded
+// while another account was still being looked for: the search found nobody in
+// time, the client left meanwhile, or the process died. It judges no account.
+type RequestEnded struct {
+	Class Class // of the last attempt; client_aborted when the client left, lost when the process died
+	Reply Reply // what the client got
+}
+
+// Kind implements Payload.
+func (*RequestEnded) Kind() Kind { return KindRequestEnded }
+
+func (p *RequestEnded) fields(c *coder) {
+	enum(c, 1, "class", &p.Class, classNames)
+	inline(c, 2, "reply", &p.Reply)
+}
+
 // CandidatesListed is a list of more than 16 verdicts, stored once. It is
 // referred to by its position, or, while it is pending, by minus the writer's
 // own number of it: then it lies between the view's position and the event

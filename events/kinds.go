@@ -32,6 +32,7 @@ const (
 	KindOperatorParked
 	KindOperatorDrained
 	KindOperatorUndrained
+	KindRequestEnded
 )
 
 // kindRow is one line of the type table. version is the schema version that
@@ -69,6 +70,7 @@ var kinds = [...]kindRow{
 	KindOperatorParked:         {"operator.parked", 1, func() Payload { return new(OperatorParked) }, nil},
 	KindOperatorDrained:        {"operator.drained", 1, func() Payload { return new(OperatorDrained) }, nil},
 	KindOperatorUndrained:      {"operator.undrained", 1, func() Payload { return new(OperatorUndrained) }, nil},
+	KindRequestEnded:           {"request.ended", 1, func() Payload { return new(RequestEnded) }, nil},
 }
 
 func (k Kind) known() bool { return k > KindNone && int(k) < len(kinds) }

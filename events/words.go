@@ -194,13 +194,22 @@ type Followed uint8
 // FollowedFailover: another account was tried next. FollowedReturned: the
 // client got this answer (or its replacement, R17). FollowedNothing: the
 // client had left, the stream was already committed, or the process died.
+// FollowedSearch: another account could not be asked at once, and the request
+// waited for a trial or claimed one; what came of it is its next
+// attempt.routed, or its request.ended.
 const (
 	FollowedNothing Followed = iota
 	FollowedFailover
 	FollowedReturned
+	FollowedSearch
 )
 
-var followedNames = []string{"nothing", "failover", "returned"}
+var followedNames = []string{"nothing", "failover", "returned", "search"}
+
+// GoesOn says that the request was not over with this outcome. Events from
+// before request.ended say failover where the search for another account
+// failed, too.
+func (f Followed) GoesOn() bool { return f == FollowedFailover || f == FollowedSearch }
 
 func (f Followed) String() string { return nameOf(followedNames, f) }
 

@@ -41,6 +41,7 @@ type tries struct {
 	current *attempt       // under way
 	last    *attempt       // the newest that failed
 	why     *failure       // of the same
+	search  bool           // it was recorded while another account was looked for
 }
 
 // abandon records an attempt that a fault of ours cut off, so that its slot
@@ -90,17 +91,11 @@ func (a *attempt) fail(f *failure) {
 	a.Failed(a.event(f))
 }
 
-// failOver records a failure before the commit point, and says what is left
-// where this answer becomes the client's; nil: ask for the next attempt.
-func (a *attempt) failOver(f *failure, goesOn bool) *engine.Refusal {
-	return a.FailedOver(a.event(f), a.x.ask(), goesOn, func(left *engine.Refusal) *events.Reply {
-		advice := a.x.advice(f, &left.Refusal)
-		reply := &events.Reply{Status: uint32(advice.Status), RetryAfter: advice.RetryAfter, RetrySource: advice.RetrySource, Left: left.Left()}
-		if advice.Refusal {
-			reply.Code = advice.Code
-		}
-		return reply
-	})
+// failOver records a failure before the commit point with what follows it: the
+// next attempt where it could be decided at once, or what is left where this
+// answer becomes the client's; both nil: ask for the next attempt.
+func (a *attempt) failOver(f *failure, goesOn bool) (*engine.Attempt, *engine.Refusal) {
+	return a.FailedOver(a.event(f), a.x.ask(), goesOn, func(left *engine.Refusal) *events.Reply { return a.x.replyFor(f, left) })
 }
 
 // event is a failure as the ledger keeps it.

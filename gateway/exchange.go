@@ -160,6 +160,7 @@ func (x *exchange) afterPanic(fault any) (cut bool) {
 	}
 	x.g.logFault(x, fault)
 	x.tries.abandon()
+	x.searched(events.ClassLost, events.Reply{Status: http.StatusInternalServerError, Code: "internal"})
 	if x.status != 0 {
 		return true
 	}

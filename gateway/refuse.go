@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/dialect"
 	"github.com/waybill/waybill/gateway/engine"
 )
@@ -52,13 +53,16 @@ func (x *exchange) turnAway(r dialect.Refusal) {
 // ledgerDown: what cannot be recorded is not served.
 func (x *exchange) ledgerDown() {
 	x.end = endFailed
-	x.refuse(dialect.Refusal{Code: "ledger_unavailable", Status: http.StatusServiceUnavailable, RetryAfter: 1,
-		Message: "the ledger cannot record decisions now"})
+	r := dialect.Refusal{Code: "ledger_unavailable", Status: http.StatusServiceUnavailable, RetryAfter: 1,
+		Message: "the ledger cannot record decisions now"}
+	x.searched(x.tries.class, events.Reply{Status: uint32(r.Status), Code: r.Code, RetryAfter: r.RetryAfter})
+	x.refuse(r)
 }
 
 // refused sends a recorded refusal, or, where an attempt was made, its answer.
 func (x *exchange) refused(r *engine.Refusal) {
-	if x.tries.last != nil {
+	if t := &x.tries; t.last != nil {
+		x.searched(t.class, *x.replyFor(t.why, r))
 		x.final(&r.Refusal)
 		return
 	}

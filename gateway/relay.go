@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/engine"
 	"github.com/waybill/waybill/gateway/provider"
 	"github.com/waybill/waybill/projections/routing"
@@ -13,23 +14,36 @@ import (
 // relay walks the accounts: decide, dispatch, observe, until one of them has
 // answered the client or nobody is left.
 func (x *exchange) relay() {
+	var next *engine.Attempt // decided together with the failure of the one before
 	for {
-		att, refusal, err := x.g.engine.Decide(x.r.Context(), x.ask())
-		switch {
-		case err != nil:
-			x.undecided(err)
-			return
-		case refusal != nil:
-			x.refused(refusal)
-			return
+		if next == nil {
+			if next = x.decide(); next == nil {
+				return
+			}
 		}
-		a := x.begin(att)
+		a := x.begin(next)
 		f := a.run()
 		x.tries.current = nil
-		if f == nil || x.settle(a, f) {
+		if f == nil {
+			return
+		}
+		var over bool
+		if next, over = x.settle(a, f); over {
 			return
 		}
 	}
+}
+
+// decide asks for an attempt; nil when the request is over without one.
+func (x *exchange) decide() *engine.Attempt {
+	next, refusal, err := x.g.engine.Decide(x.r.Context(), x.ask())
+	switch {
+	case err != nil:
+		x.undecided(err)
+	case refusal != nil:
+		x.refused(refusal)
+	}
+	return next
 }
 
 // ask is the request's wish for its next attempt.
@@ -46,7 +60,7 @@ func (x *exchange) ask() engine.Ask {
 func (x *exchange) begin(att *engine.Attempt) *attempt {
 	a := &attempt{Attempt: att, x: x, up: x.cfg.accounts[att.Account.ID].speaking(x.speaks), spare: att.Decision.Spare}
 	t := &x.tries
-	t.current, t.policy, t.account = a, att.Policy, att.Account.ID
+	t.current, t.policy, t.account, t.search = a, att.Policy, att.Account.ID, false
 	t.tried = append(t.tried, att.Account.No)
 	t.tested = t.tested || att.Decision.Trial != nil
 	a.startWatch(x.r.Context())
@@ -90,26 +104,49 @@ func (a *attempt) close() {
 	}
 }
 
-// settle records a failed attempt and says whether the request is over.
-func (x *exchange) settle(a *attempt, f *failure) (over bool) {
+// settle records a failed attempt. It says whether the request is over, and
+// gives the next attempt where that is decided already.
+func (x *exchange) settle(a *attempt, f *failure) (next *engine.Attempt, over bool) {
 	t := &x.tries
 	switch {
 	case f.gone:
 		a.fail(f)
 		x.end = endAborted
-		return true
+		return nil, true
 	case f.ledger:
 		a.fail(f)
 		x.ledgerDown()
-		return true
+		return nil, true
 	}
 	t.last, t.why = a, f
-	left := a.failOver(f, x.mayGoOn(a, f))
+	next, left := a.failOver(f, x.mayGoOn(a, f))
 	if left == nil {
-		return false
+		t.search = next == nil
+		return next, false
 	}
 	x.final(&left.Refusal)
-	return true
+	return nil, true
+}
+
+// searched records what became of a search for another account that found
+// nobody. Nothing is recorded where the last outcome's event says it all.
+func (x *exchange) searched(c events.Class, reply events.Reply) {
+	t := &x.tries
+	if !t.search {
+		return
+	}
+	t.search = false
+	x.g.engine.Ended(x.ask(), events.RequestEnded{Class: c, Reply: reply})
+}
+
+// replyFor is what the client gets for a failure, as the ledger keeps it.
+func (x *exchange) replyFor(f *failure, left *engine.Refusal) *events.Reply {
+	advice := x.advice(f, &left.Refusal)
+	reply := &events.Reply{Status: uint32(advice.Status), RetryAfter: advice.RetryAfter, RetrySource: advice.RetrySource, Left: left.Left()}
+	if advice.Refusal {
+		reply.Code = advice.Code
+	}
+	return reply
 }
 
 // mayGoOn says whether another account may be asked, and keeps in mind what
@@ -131,6 +168,7 @@ func (x *exchange) undecided(err error) {
 	switch {
 	case x.r.Context().Err() != nil || errors.Is(err, context.Canceled):
 		x.end = endAborted
+		x.searched(events.ClassClientAborted, events.Reply{})
 	default:
 		x.g.log.Error("decision failed", "request", x.idText, "error", err)
 		x.ledgerDown()

@@ -77,11 +77,9 @@ func (a *Attempt) Failed(f events.Failure) {
 	}
 	a.complete(&f)
 	var drafts []events.Draft
-	if f.Reply != nil && len(f.Reply.Left) > maxInline {
-		reply := *f.Reply
-		w := &walk{ask: Ask{Request: a.header.Request, Attempt: a.header.Attempt}}
-		drafts, reply.Listed = e.list(drafts, w, reply.Left)
-		reply.Left = nil
+	if f.Reply != nil {
+		var reply events.Reply
+		drafts, reply = e.short(drafts, Ask{Request: a.header.Request, Attempt: a.header.Attempt}, *f.Reply)
 		f.Reply = &reply
 	}
 	e.behind(append(drafts, events.Draft{Header: a.header, Data: events.FailureEvent(f)})...)

@@ -14,7 +14,8 @@ import (
 )
 
 // sweep is what closes that which former writers left open (I4): claimed
-// trials as not dispatched, attempts without an outcome as lost.
+// trials as not dispatched, attempts without an outcome and requests between
+// two attempts as lost.
 func sweep(claims []opening.Claim, v *requests.View, now events.Time) []events.Draft {
 	var drafts []events.Draft
 	for _, c := range claims {
@@ -27,10 +28,13 @@ func sweep(claims []opening.Claim, v *requests.View, now events.Time) []events.D
 	return drafts
 }
 
-// leftOpen closes the attempts of one dead writer.
+// leftOpen closes the attempts and requests of one dead writer.
 func leftOpen(v *requests.View, writer uuid.UUID, now events.Time) (drafts []events.Draft) {
 	for _, a := range v.OpenAttempts(writer) {
 		drafts = append(drafts, about(&a.Header, events.FailureEvent(lost(&a, now))))
+	}
+	for _, r := range v.Searching(writer) {
+		drafts = append(drafts, events.Draft{Header: events.Header{Request: r}, Data: &events.RequestEnded{Class: events.ClassLost}})
 	}
 	return drafts
 }

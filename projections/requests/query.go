@@ -107,12 +107,28 @@ func (v *View) OpenAttempts(writer uuid.UUID) []OpenAttempt {
 	return out
 }
 
-// OpenWriters lists the writers that have open attempts, in order of the oldest.
+// Searching lists the requests of a writer that stand between two attempts,
+// oldest first: what must be ended when that writer is known to be dead.
+func (v *View) Searching(writer uuid.UUID) []uuid.UUID {
+	var out []uuid.UUID
+	for _, r := range v.openRows() {
+		if r.idle != 0 && r.Writer == writer {
+			out = append(out, r.ID)
+		}
+	}
+	return out
+}
+
+// OpenWriters lists the writers that have open requests, in order of the oldest.
 func (v *View) OpenWriters() []uuid.UUID {
 	var out []uuid.UUID
 	for _, r := range v.openRows() {
-		if r.open != nil && !slices.Contains(out, r.open.Writer) {
-			out = append(out, r.open.Writer)
+		w := r.Writer
+		if r.open != nil {
+			w = r.open.Writer
+		}
+		if (r.open != nil || r.idle != 0) && !slices.Contains(out, w) {
+			out = append(out, w)
 		}
 	}
 	return out

@@ -84,6 +84,7 @@ func get(t *testing.T, v *View, req int) Row {
 func TestHowARequestEnds(t *testing.T) {
 	overloaded := events.Failure{Class: events.ClassOverloaded, Answer: events.Answer{Status: 529}}
 	over := func(f events.Failure) events.Failure { f.Followed = events.FollowedFailover; return f }
+	seek := func(f events.Failure) events.Failure { f.Followed = events.FollowedSearch; return f }
 	rows := []struct {
 		name   string
 		play   func(*tape)
@@ -132,6 +133,17 @@ func TestHowARequestEnds(t *testing.T) {
 		}, Refused, 429, "accounts_exhausted", nil},
 		{"no outcome yet is open", func(p *tape) { p.routed(1, 1, 1, "a") }, Open, 0, "", []uint32{1}},
 		{"between attempts it is open", func(p *tape) { p.routed(1, 1, 1, "a"); p.fail(1, 1, "a", over(overloaded)) }, Open, 0, "", []uint32{1}},
+		{"a search that found nobody fails with what the client got", func(p *tape) {
+			p.routed(1, 1, 1, "a")
+			p.fail(1, 1, "a", seek(overloaded))
+			p.add(events.Header{Request: id(1)}, &events.RequestEnded{Class: events.ClassOverloaded, Reply: events.Reply{Status: 529}})
+		}, Failed, 529, "", []uint32{1}},
+		{"a client that leaves a search aborts", func(p *tape) {
+			p.routed(1, 1, 1, "a")
+			p.fail(1, 1, "a", seek(overloaded))
+			p.add(events.Header{Request: id(1)}, &events.RequestEnded{Class: events.ClassClientAborted})
+		}, Aborted, 0, "", []uint32{1}},
+		{"a search under way is open", func(p *tape) { p.routed(1, 1, 1, "a"); p.fail(1, 1, "a", seek(overloaded)) }, Open, 0, "", []uint32{1}},
 		{"left between attempts it counts as aborted after ten minutes of events", func(p *tape) {
 			p.routed(1, 1, 1, "a")
 			p.fail(1, 1, "a", over(overloaded))

@@ -71,7 +71,7 @@ func NewFiltered(keep int, q Query) *View {
 func (v *View) Name() string { return "requests" }
 
 // Version implements projections.Projection.
-func (v *View) Version() uint32 { return 1 }
+func (v *View) Version() uint32 { return 2 }
 
 // Position is the last one folded.
 func (v *View) Position() events.Position { return v.at }
@@ -99,6 +99,8 @@ func (v *View) Apply(e *events.Event) {
 		v.refused(e, p)
 	case *events.AttemptSucceeded:
 		v.succeeded(e, p)
+	case *events.RequestEnded:
+		v.over(e, p)
 	default:
 		if f, ok := events.FailureOf(e.Data); ok {
 			v.failed(e, f)
@@ -187,11 +189,10 @@ func (v *View) failed(e *events.Event, f *events.Failure) {
 	}
 	r.Class = f.Class
 	switch {
-	case f.Followed == events.FollowedFailover:
+	case f.Followed.GoesOn():
 		v.rest(r, e)
 	case f.Reply != nil:
-		r.Status, r.Code = f.Reply.Status, f.Reply.Code
-		v.skips(r, e, f.Reply.Left, f.Reply.Listed, 0)
+		v.replied(r, e, f.Reply)
 		v.end(r, e.ObservedAt, Failed)
 	case f.Class == events.ClassClientAborted:
 		r.Status = reached(f)
@@ -200,6 +201,26 @@ func (v *View) failed(e *events.Event, f *events.Failure) {
 		r.Status = reached(f)
 		v.end(r, e.ObservedAt, Failed)
 	}
+}
+
+// over ends a request that looked for another account in vain.
+func (v *View) over(e *events.Event, p *events.RequestEnded) {
+	r := v.answered(e)
+	if r == nil {
+		return
+	}
+	v.replied(r, e, &p.Reply)
+	o := Failed
+	if p.Class == events.ClassClientAborted {
+		r.Class, o = p.Class, Aborted
+	}
+	v.end(r, e.ObservedAt, o)
+}
+
+// replied notes what the client got.
+func (v *View) replied(r *Row, e *events.Event, p *events.Reply) {
+	r.Status, r.Code = p.Status, p.Code
+	v.skips(r, e, p.Left, p.Listed, 0)
 }
 
 // copyTrial: a projection must not keep what it was given.

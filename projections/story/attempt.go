@@ -17,11 +17,15 @@ func (b *Builder) attempts() []Attempt {
 			}
 			continue
 		}
+		var end *events.RequestEnded // where a search followed that found nobody
 		a := Attempt{Attempt: n, Account: b.rows.Account(r.Chosen), Model: b.model[n], DispatchedAt: r.Stamp.DecidedAt}
 		if e := b.outcome(n); e != nil {
 			a.fill(e)
 		}
-		a.Sentence = a.sentence(r.Stamp.Asked, b.outcome(n))
+		if a.Failover = b.routed[n+1] != nil; !a.Failover {
+			end = b.ended
+		}
+		a.Sentence = a.sentence(r.Stamp.Asked, b.outcome(n), end)
 		out = append(out, a)
 	}
 	return out
@@ -49,7 +53,7 @@ func (a *Attempt) fill(e *events.Event) {
 	if !ok {
 		return
 	}
-	a.Class, a.Rule, a.Failover, a.BodyHead = f.Class.String(), f.Rule, f.Followed == events.FollowedFailover, f.BodyHead
+	a.Class, a.Rule, a.BodyHead = f.Class.String(), f.Rule, f.BodyHead
 	if h := f.Hint; h != nil {
 		a.Hint = &Hint{Value: h.Value, Until: h.Until, Source: h.Source, Guessed: h.Guessed}
 	}
@@ -97,7 +101,7 @@ func UsageShape(u *events.Usage) *Usage {
 }
 
 // sentence tells the dispatch and what came of it.
-func (a *Attempt) sentence(asked string, e *events.Event) string {
+func (a *Attempt) sentence(asked string, e *events.Event, end *events.RequestEnded) string {
 	s := fmt.Sprintf("Attempt %d went to %s", a.Attempt, a.Account)
 	if a.Model != asked {
 		s += " as model " + a.Model
@@ -110,7 +114,7 @@ func (a *Attempt) sentence(asked string, e *events.Event) string {
 		return s + fmt.Sprintf(" and was answered %d after %s%s.", p.Answer.Status, took, prefixed(", ", usageWords(p.Answer.Usage)))
 	}
 	f, _ := events.FailureOf(e.Data)
-	return s + ": " + outcomeWords(f, took) + "; " + followedWords(f) + "."
+	return s + ": " + outcomeWords(f, took) + "; " + a.followedWords(f, end) + "."
 }
 
 func outcomeWords(f *events.Failure, took string) string {
@@ -134,22 +138,44 @@ func outcomeWords(f *events.Failure, took string) string {
 	return s
 }
 
-func followedWords(f *events.Failure) string {
+func (a *Attempt) followedWords(f *events.Failure, end *events.RequestEnded) string {
 	switch {
-	case f.Followed == events.FollowedFailover:
+	case a.Failover:
 		return "another account was tried"
-	case f.Reply != nil && f.Reply.Code != "":
-		return fmt.Sprintf("the client got %d %s in its place%s", f.Reply.Status, f.Reply.Code, after(f.Reply))
-	case f.Reply != nil && f.Reply.Status == f.Answer.Status:
-		return "the client got this answer" + after(f.Reply)
+	case end != nil:
+		return searchWords(f, end)
+	case f.Followed.GoesOn():
+		return "another account was looked for"
 	case f.Reply != nil:
-		return fmt.Sprintf("the client got %d%s", f.Reply.Status, after(f.Reply))
+		return replyWords(f, f.Reply)
 	case f.Committed:
 		return "the client had a part of the answer already, and got its error event"
 	case f.Class == events.ClassClientAborted:
 		return "nobody is to blame"
 	}
 	return "nothing followed"
+}
+
+// searchWords tell of a search for another account that found nobody.
+func searchWords(f *events.Failure, end *events.RequestEnded) string {
+	switch end.Class {
+	case events.ClassClientAborted:
+		return "another account was looked for, and the client left meanwhile"
+	case events.ClassLost:
+		return "another account was looked for, and the process ended meanwhile"
+	}
+	return "another account was looked for and none was free, so " + replyWords(f, &end.Reply)
+}
+
+// replyWords tell what the client got for a failure.
+func replyWords(f *events.Failure, r *events.Reply) string {
+	switch {
+	case r.Code != "":
+		return fmt.Sprintf("the client got %d %s in its place%s", r.Status, r.Code, after(r))
+	case r.Status == f.Answer.Status:
+		return "the client got this answer" + after(r)
+	}
+	return fmt.Sprintf("the client got %d%s", r.Status, after(r))
 }
 
 func after(r *events.Reply) string {

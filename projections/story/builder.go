@@ -25,6 +25,7 @@ type Builder struct {
 	rows     *requests.View
 	cases    []told
 	outcomes []events.Event
+	ended    *events.RequestEnded
 	routed   map[uint32]*events.AttemptRouted
 	model    map[uint32]string
 }
@@ -61,6 +62,8 @@ func (b *Builder) Add(e *events.Event) {
 		b.routed[e.Attempt], b.model[e.Attempt] = p, e.Model
 	case *events.AttemptSucceeded:
 		b.outcomes = append(b.outcomes, *e)
+	case *events.RequestEnded:
+		b.ended = p
 	default:
 		if _, ok := events.FailureOf(e.Data); ok {
 			b.outcomes = append(b.outcomes, *e)

@@ -35,6 +35,9 @@ func (b *Builder) retry(r *Request, look Lookup) {
 			r.RetryAfter, r.RetryFrom = f.Reply.RetryAfter, f.Reply.RetrySource
 		}
 	}
+	if b.ended != nil {
+		r.RetryAfter, r.RetryFrom = b.ended.Reply.RetryAfter, b.ended.Reply.RetrySource
+	}
 	for i := range b.cases {
 		if b.cases[i].decision.Kind != "refusal" {
 			continue

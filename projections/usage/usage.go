@@ -111,7 +111,7 @@ func New() *View {
 func (v *View) Name() string { return "usage" }
 
 // Version implements projections.Projection.
-func (v *View) Version() uint32 { return 1 }
+func (v *View) Version() uint32 { return 2 }
 
 // Apply folds a committed event.
 func (v *View) Apply(e *events.Event) {
@@ -130,13 +130,15 @@ func (v *View) Apply(e *events.Event) {
 	case *events.AttemptSucceeded:
 		v.answered(e, &p.Answer, true)
 		delete(v.open, e.Request)
+	case *events.RequestEnded:
+		delete(v.open, e.Request)
 	default:
 		f, ok := events.FailureOf(e.Data)
 		if !ok {
 			return
 		}
 		v.answered(e, &f.Answer, false)
-		if f.Followed != events.FollowedFailover {
+		if !f.Followed.GoesOn() {
 			delete(v.open, e.Request)
 		}
 	}

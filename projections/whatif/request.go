@@ -178,7 +178,7 @@ func (r *Replay) goesOn(q *request, f *events.Failure) bool {
 	if doc.Policy.MaxAttempts > 0 && q.attempt >= doc.Policy.MaxAttempts {
 		return false
 	}
-	if f.Followed == events.FollowedFailover {
+	if f.Followed.GoesOn() {
 		return true
 	}
 	if f.Committed || f.Reply == nil || slices.ContainsFunc(f.Reply.Left, func(v events.Verdict) bool { return v.Reason == events.ReasonNone }) {

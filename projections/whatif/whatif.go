@@ -31,7 +31,7 @@ type Replay struct {
 	now      events.Time
 	at       events.Position
 	begun    bool
-	over     bool
+	past     bool               // Until lies behind
 	before   map[uuid.UUID]bool // requests that began before the replay did
 	open     map[uuid.UUID]*request
 	waiting  []*request
@@ -52,7 +52,7 @@ func New(o Options) *Replay {
 
 // Apply takes the next event.
 func (r *Replay) Apply(e *events.Event) {
-	if r.over && len(r.open) == 0 {
+	if r.past && len(r.open) == 0 {
 		return
 	}
 	r.at, r.now = e.Position, max(r.now, e.ObservedAt)
@@ -60,7 +60,7 @@ func (r *Replay) Apply(e *events.Event) {
 		r.begin()
 	}
 	if r.o.Until != 0 && r.now >= r.o.Until {
-		r.over = true
+		r.past = true
 	}
 	r.recorded.pass(r.now)
 	r.proposed.pass(r.now)
@@ -104,6 +104,8 @@ func (r *Replay) propose(e *events.Event) {
 		r.refused(e, p)
 	case *events.AttemptSucceeded:
 		r.outcome(e)
+	case *events.RequestEnded:
+		r.over(e, p)
 	case *events.PinSet, *events.PinMoved, *events.TrialClaimed, *events.TrialPassed, *events.TrialClosed, *events.CandidatesListed:
 		// These followed from the recorded decisions; ours make their own.
 	default:
@@ -121,10 +123,10 @@ func (r *Replay) asRecorded(e *events.Event) {
 	switch e.Data.(type) {
 	case *events.AttemptRouted:
 		r.before[e.Request] = true
-	case *events.AttemptSucceeded:
+	case *events.AttemptSucceeded, *events.RequestEnded:
 		delete(r.before, e.Request)
 	default:
-		if f, ok := events.FailureOf(e.Data); ok && f.Followed != events.FollowedFailover {
+		if f, ok := events.FailureOf(e.Data); ok && !f.Followed.GoesOn() {
 			delete(r.before, e.Request)
 		}
 	}
@@ -178,7 +180,7 @@ func (r *Replay) find(e *events.Event, s *events.Stamp) *request {
 		return q
 	}
 	switch {
-	case r.over:
+	case r.past:
 		return nil
 	case s.DecidedAt < r.o.Since:
 		r.asRecorded(e)
@@ -205,9 +207,30 @@ func (r *Replay) outcome(e *events.Event) {
 	if _, ok := e.Data.(*events.AttemptSucceeded); ok {
 		r.out.account(no).recorded.Served++
 		q.recordEnd(requests.Served, no, "")
-	} else if f, _ := events.FailureOf(e.Data); f.Followed != events.FollowedFailover {
+	} else if f, _ := events.FailureOf(e.Data); !f.Followed.GoesOn() {
 		q.recordEnd(endOf(f), no, codeOf(f))
 	}
+	r.settle(q)
+}
+
+// over takes the recorded end of a search that found nobody.
+func (r *Replay) over(e *events.Event, p *events.RequestEnded) {
+	q := r.open[e.Request]
+	if q == nil {
+		return
+	}
+	last := uint32(0)
+	if n := len(q.tried); n > 0 {
+		last = q.tried[n-1]
+	}
+	code, o := p.Reply.Code, requests.Failed
+	if code == "" {
+		code = p.Class.String()
+	}
+	if p.Class == events.ClassClientAborted {
+		o = requests.Aborted
+	}
+	q.recordEnd(o, last, code)
 	r.settle(q)
 }
 

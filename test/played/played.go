@@ -139,16 +139,14 @@ func (g *Gateway) Ask(answers ...Answer) uuid.UUID {
 	id := g.NewID()
 	ask := engine.Ask{Request: id, Client: "app", Dialect: events.DialectOpenAI, Model: "m1", Session: events.SessionDigest("app", "s1")}
 	ask.Attempt = 1
+	var a *engine.Attempt
 	for n, ans := range answers {
-		a, refusal, err := g.Decide(g.t.Context(), ask)
-		if err != nil {
-			g.t.Fatal(err)
-		}
-		if refusal != nil || ans.Hangs {
+		if a = g.decide(ask, a); a == nil || ans.Hangs {
 			break
 		}
 		next := after(ask, a)
-		if !g.end(a, ans, next, n == len(answers)-1) {
+		var again bool
+		if a, again = g.end(a, ans, next, n == len(answers)-1); !again {
 			break
 		}
 		ask = next
@@ -157,8 +155,26 @@ func (g *Gateway) Ask(answers ...Answer) uuid.UUID {
 	return id
 }
 
-// end records an outcome and says whether another attempt follows.
-func (g *Gateway) end(a *engine.Attempt, ans Answer, next engine.Ask, last bool) bool {
+// decide asks for an attempt where it is not decided yet, and ends a search
+// that finds nobody.
+func (g *Gateway) decide(ask engine.Ask, decided *engine.Attempt) *engine.Attempt {
+	g.t.Helper()
+	if decided != nil {
+		return decided
+	}
+	a, refusal, err := g.Decide(g.t.Context(), ask)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	if refusal != nil && ask.Answered {
+		g.Ended(ask, events.RequestEnded{Class: events.ClassServerError, Reply: events.Reply{Status: 502, Left: refusal.Left()}})
+	}
+	return a
+}
+
+// end records an outcome and says whether another attempt follows, and which
+// one where that is decided already.
+func (g *Gateway) end(a *engine.Attempt, ans Answer, next engine.Ask, last bool) (*engine.Attempt, bool) {
 	sent := g.Now()
 	g.Clock.Pass(120 * time.Millisecond)
 	answer := events.Answer{Status: ans.Status, DispatchedAt: sent, AnsweredAt: g.Now(), FirstByte: 80 * time.Millisecond}
@@ -167,7 +183,7 @@ func (g *Gateway) end(a *engine.Attempt, ans Answer, next engine.Ask, last bool)
 		answer.Usage = &events.Usage{Input: events.Int(120), CachedInput: events.Int(100), Output: events.Int(42)}
 		a.Passed(g.Now())
 		a.Succeeded(answer, "stop")
-		return false
+		return nil, false
 	}
 	f := events.Failure{Answer: answer, Class: ans.Class, Rule: "status:test", Scope: events.Scope{Kind: events.ScopeAccount}, Followed: events.FollowedFailover}
 	if ans.Until != 0 {
@@ -176,9 +192,10 @@ func (g *Gateway) end(a *engine.Attempt, ans Answer, next engine.Ask, last bool)
 	if ans.Class == events.ClassClientAborted {
 		f.Followed = events.FollowedNothing
 		a.Failed(f)
-		return false
+		return nil, false
 	}
-	return a.FailedOver(f, next, !last, replied(f)) == nil
+	decided, left := a.FailedOver(f, next, !last, replied(f))
+	return decided, left == nil
 }
 
 // Story is what Incident played, by what the requests were.

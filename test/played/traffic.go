@@ -30,11 +30,8 @@ func (g *Gateway) Traffic(seed uint64, n, width int) (decisions int) {
 	g.t.Helper()
 	rnd := rand.New(rand.NewPCG(seed, 11))
 	var open []inFlight
-	start := func(ask engine.Ask) {
-		a, _, err := g.Decide(g.t.Context(), ask)
-		if err != nil {
-			g.t.Fatal(err)
-		}
+	start := func(ask engine.Ask, a *engine.Attempt) {
+		a = g.decide(ask, a)
 		decisions++
 		if a != nil {
 			open = append(open, inFlight{a, ask})
@@ -45,14 +42,14 @@ func (g *Gateway) Traffic(seed uint64, n, width int) (decisions int) {
 		f := open[i]
 		open[i] = open[len(open)-1]
 		open = open[:len(open)-1]
-		if next, again := g.outcome(rnd, &f); again {
-			start(next)
+		if next, decided, again := g.outcome(rnd, &f); again {
+			start(next, decided)
 		}
 	}
 	for range n {
 		g.Clock.Pass(time.Duration(rnd.IntN(200)) * time.Millisecond)
 		start(engine.Ask{Request: g.NewID(), Attempt: 1, Client: "app", Dialect: events.DialectOpenAI, Model: "m1",
-			Session: events.SessionDigest("app", fmt.Sprint(rnd.IntN(2000)))})
+			Session: events.SessionDigest("app", fmt.Sprint(rnd.IntN(2000)))}, nil)
 		if rnd.IntN(200) == 0 {
 			g.randomReading(rnd)
 		}
@@ -71,7 +68,7 @@ func (g *Gateway) Traffic(seed uint64, n, width int) (decisions int) {
 }
 
 // outcome answers an attempt: mostly well.
-func (g *Gateway) outcome(rnd *rand.Rand, f *inFlight) (next engine.Ask, again bool) {
+func (g *Gateway) outcome(rnd *rand.Rand, f *inFlight) (next engine.Ask, decided *engine.Attempt, again bool) {
 	answer := events.Answer{Status: 200, DispatchedAt: f.attempt.Stamp.DecidedAt, AnsweredAt: g.Now(), FirstByte: 80 * time.Millisecond,
 		Usage: &events.Usage{Input: events.Int(1200), CachedInput: events.Int(900), Output: events.Int(300)}}
 	fail := events.Failure{Answer: events.Answer{DispatchedAt: answer.DispatchedAt, AnsweredAt: answer.AnsweredAt}, Rule: "status:test",
@@ -92,14 +89,15 @@ func (g *Gateway) outcome(rnd *rand.Rand, f *inFlight) (next engine.Ask, again b
 	default:
 		f.attempt.Passed(g.Now())
 		f.attempt.Succeeded(answer, "stop")
-		return next, false
+		return next, nil, false
 	}
 	if fail.Followed == events.FollowedNothing {
 		f.attempt.Failed(fail)
-		return next, false
+		return next, nil, false
 	}
 	next = after(f.ask, f.attempt)
-	return next, f.attempt.FailedOver(fail, next, f.ask.Attempt < 4, replied(fail)) == nil
+	decided, left := f.attempt.FailedOver(fail, next, f.ask.Attempt < 4, replied(fail))
+	return next, decided, left == nil
 }
 
 // after is what a request asks next, when an attempt has failed.

@@ -52,6 +52,7 @@ func resolve(v *admission.View, dialect events.Dialect, asked string) *route {
 	case slash && r.prefixed(v, dialect, asked, known):
 	case slash && somebodyLists(v, dialect, asked) && r.open(v, doc, dialect, asked):
 	case slash && r.prefixed(v, dialect, asked, allowed):
+	case slash && namesAccount(v, asked): // it is the one that is meant, and does not serve this
 	default:
 		r.open(v, doc, dialect, asked)
 	}
@@ -138,6 +139,12 @@ func (r *route) prefixed(v *admission.View, dialect events.Dialect, asked string
 		}
 	}
 	return false
+}
+
+// namesAccount: what stands before the slash is an account's id.
+func namesAccount(v *admission.View, asked string) bool {
+	prefix, _, _ := strings.Cut(asked, "/")
+	return slices.ContainsFunc(v.Roster(), func(a *admission.Account) bool { return !a.Retired && strings.EqualFold(a.ID, prefix) })
 }
 
 func accountName(a *admission.Account) string  { return a.ID }

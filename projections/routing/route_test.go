@@ -105,6 +105,7 @@ func Test_B094_B154_a_name_resolves(t *testing.T) {
 		{"B154_a_name_with_a_slash_of_its_own", roster(t, open(), openai, router), "stealth/ox", "r>stealth/ox"},
 		{"B154_a_prefix_that_does_not_know_the_model_gives_way_to_who_lists_it", roster(t, open(), "b1 b known=deep-y", router), "b/deep-x", "r>b/deep-x"},
 		{"B154_a_prefix_chooses_even_a_model_its_patterns_miss", roster(t, open(), openai, local), "openai/brand-new", "o1>brand-new"},
+		{"B154_an_account_that_is_named_is_not_replaced", roster(t, open(), second, local), "o2/gpt-4o", ""},
 		{"B154_an_unknown_prefix_goes_to_nobody_that_lists_models", roster(t, open(), openai, router), "nobody/gpt-5", ""},
 		{"an unknown prefix is not an error where an account serves any name", roster(t, open(), openai, local), "qwen/qwen3:free", "local>qwen/qwen3:free"},
 		{"an empty name is no model", roster(t, open(), local), "", ""},

@@ -40,3 +40,20 @@ func readPolicy(name string, text []byte, env func(string) (string, bool), p *ev
 	}
 	return len(pairs) > 0, nil
 }
+
+// Key is a policy field as the file writes it.
+type Key struct {
+	Name  string
+	Kind  string // duration, number, percent, size, or the words it takes joined by "or"
+	Doc   string
+	Value string
+}
+
+// PolicyKeys are all policy fields with the values that a policy gives them.
+func PolicyKeys(p events.Policy) []Key {
+	var out []Key
+	for _, f := range policyFields(&p) {
+		out = append(out, Key{f.key, f.kind, f.doc, f.show()})
+	}
+	return out
+}

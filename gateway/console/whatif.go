@@ -3,11 +3,12 @@ package console
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/admin"
+	"github.com/waybill/waybill/gateway/config"
 	"github.com/waybill/waybill/gateway/inquiry"
 	"github.com/waybill/waybill/projections/whatif"
 )
@@ -15,49 +16,44 @@ import (
 // whatIfPage edits a policy, runs recorded traffic under it and compares.
 type whatIfPage struct {
 	Knobs        []knob
+	Others       []knob
+	Unfolded     bool // one of the others was typed
 	YAML         string
 	Since, Until string
 	Wrong        string
 	Job          *jobState
 }
 
-// knob is a policy field that the form offers; the text field takes all.
+// knob is a policy field, with what was typed for it.
 type knob struct {
-	Name, About string
-	Now         string // the value in force
-	Typed       string
-	Choices     []string // nil: free text
+	config.Key
+	Typed   string
+	Choices []string // nil: free text
 }
 
 const whatIfTemplate = "what-if"
 
-// knobs are the fields that decide who is set aside and for how long.
-func knobs(p *events.Policy) []knob {
-	d := func(v time.Duration) string { return short64(v) }
-	return []knob{
-		{Name: "park_cap", About: "Longest time that a claim keeps an account out before it is tested", Now: d(p.ParkCap)},
-		{Name: "healthy_window", About: "Time after a success in which claims do not park", Now: d(p.HealthyWindow)},
-		{Name: "when_exhausted", About: "When only claims keep everyone out", Now: p.WhenExhausted.String(), Choices: []string{"probe", "refuse"}},
-		{Name: "payment_recovery", About: "Park of a 402 that names no reset", Now: d(p.PaymentRecovery)},
-		{Name: "rate_limit_park", About: "First park of a quota 429", Now: d(p.RateLimitPark)},
-		{Name: "burst_cooldown", About: "A 429 without a hint", Now: d(p.BurstCooldown)},
-		{Name: "reading_max_age", About: "A reading older than this is stale", Now: d(p.ReadingMaxAge)},
-		{Name: "health_threshold", About: "Failures in a row before an account cools down", Now: fmt.Sprint(p.HealthThreshold)},
-		{Name: "max_attempts", About: "Accounts tried for one request", Now: fmt.Sprint(p.MaxAttempts)},
-		{Name: "honour_should_retry", About: "When X-Should-Retry: false stops failover", Now: p.HonourShouldRetry.String(), Choices: []string{"except_402", "always", "never"}},
-	}
+// telling are the fields that decide who is set aside and for how long: they
+// come first, the others are folded away.
+func telling() []string {
+	return []string{"park_cap", "healthy_window", "when_exhausted", "payment_recovery", "rate_limit_park", "burst_cooldown", "reading_max_age", "health_threshold"}
 }
 
-// short64 is a duration as the configuration writes it.
-func short64(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = s[:len(s)-2]
+// knobs are all policy fields with what the form says of them.
+func (v *visit) knobs() (first, rest []knob) {
+	for _, key := range config.PolicyKeys(v.c.api.Policy()) {
+		k := knob{Key: key, Typed: strings.TrimSpace(v.r.PostFormValue(key.Name))}
+		k.Doc = strings.ReplaceAll(key.Doc, "`", "")
+		if words := strings.Split(key.Kind, " or "); len(words) > 1 {
+			k.Choices = words
+		}
+		if slices.Contains(telling(), key.Name) {
+			first = append(first, k)
+		} else {
+			rest = append(rest, k)
+		}
 	}
-	if strings.HasSuffix(s, "h0m") {
-		s = s[:len(s)-2]
-	}
-	return s
+	return first, rest
 }
 
 func whatIf(v *visit) error {
@@ -70,12 +66,11 @@ func whatIf(v *visit) error {
 }
 
 func (v *visit) whatIf() *whatIfPage {
-	policy := v.c.api.Policy()
-	p := &whatIfPage{Knobs: knobs(&policy)}
-	for i := range p.Knobs {
-		p.Knobs[i].Typed = v.r.FormValue(p.Knobs[i].Name)
+	p := &whatIfPage{YAML: v.r.PostFormValue("policy"), Since: v.r.PostFormValue("since"), Until: v.r.PostFormValue("until")}
+	p.Knobs, p.Others = v.knobs()
+	for i := range p.Others {
+		p.Unfolded = p.Unfolded || p.Others[i].Typed != ""
 	}
-	p.YAML, p.Since, p.Until = v.r.FormValue("policy"), v.r.FormValue("since"), v.r.FormValue("until")
 	return p
 }
 
@@ -83,9 +78,9 @@ func (v *visit) whatIf() *whatIfPage {
 // them. A value is one line, and quoted, so that it stays a value.
 func (p *whatIfPage) text() string {
 	var b strings.Builder
-	for _, k := range p.Knobs {
-		if t := strings.TrimSpace(k.Typed); t != "" {
-			fmt.Fprintf(&b, "%s: %q\n", k.Name, t)
+	for _, k := range slices.Concat(p.Knobs, p.Others) {
+		if k.Typed != "" {
+			fmt.Fprintf(&b, "%s: %q\n", k.Name, k.Typed)
 		}
 	}
 	return b.String() + p.YAML

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -138,3 +139,7 @@ func TestEveryPageIsThere(t *testing.T) {
 		b.has(path, want...)
 	}
 }
+
+func itoa(n uint64) string { return strconv.FormatUint(n, 10) }
+
+func queryEscape(s string) string { return url.QueryEscape(s) }

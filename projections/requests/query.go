@@ -96,11 +96,13 @@ func (v *View) Get(id uuid.UUID) (Row, bool) {
 func (v *View) Trouble() (uuid.UUID, bool) { return v.trouble, v.trouble != uuid.Nil }
 
 // OpenAttempts lists the dispatches of a writer that have no outcome, oldest
-// first: what must be closed as lost when that writer is known to be dead.
+// first: what must be closed as lost when that writer is known to be dead. A
+// request may have ended for all that was known, and an append of its dead
+// process taken effect after that: its attempt is open all the same.
 func (v *View) OpenAttempts(writer uuid.UUID) []OpenAttempt {
 	var out []OpenAttempt
-	for _, r := range v.openRows() {
-		if r.open != nil && r.open.Writer == writer {
+	for _, r := range v.rowsWhere(attempting) {
+		if r.open.Writer == writer {
 			out = append(out, *r.open)
 		}
 	}
@@ -122,12 +124,12 @@ func (v *View) Searching(writer uuid.UUID) []uuid.UUID {
 // OpenWriters lists the writers that have open requests, in order of the oldest.
 func (v *View) OpenWriters() []uuid.UUID {
 	var out []uuid.UUID
-	for _, r := range v.openRows() {
+	for _, r := range v.rowsWhere(func(r *Row) bool { return attempting(r) || r.idle != 0 }) {
 		w := r.Writer
 		if r.open != nil {
 			w = r.open.Writer
 		}
-		if (r.open != nil || r.idle != 0) && !slices.Contains(out, w) {
+		if !slices.Contains(out, w) {
 			out = append(out, w)
 		}
 	}

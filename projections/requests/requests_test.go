@@ -210,6 +210,26 @@ func TestOpenAttemptsAreKnownByTheirWriter(t *testing.T) {
 	}
 }
 
+// A process died while an append was under way; another closed its attempt, and
+// then the append took effect: it had failed over.
+func TestAnAttemptIsOpenThoughItsRequestWasClosedBefore(t *testing.T) {
+	p := newTape("a", "b")
+	p.routed(1, 1, 1, "a")
+	h := events.Header{Request: id(1), Attempt: 1, Account: "a"}
+	p.add(h, events.FailureEvent(events.Failure{Class: events.ClassLost}))
+	p.add(h, events.FailureEvent(events.Failure{Class: events.ClassTimeout, Followed: events.FollowedFailover}))
+	p.routed(1, 2, 2, "b")
+	v := p.fold(New(Keep))
+	if got := v.OpenAttempts(p.writer); len(got) != 1 || got[0].Attempt != 2 || len(v.OpenWriters()) != 1 {
+		t.Fatalf("open attempts: %+v", got)
+	}
+	h.Attempt, h.Account = 2, "b"
+	p.add(h, events.FailureEvent(events.Failure{Class: events.ClassLost}))
+	if v := p.fold(New(Keep)); len(v.OpenWriters()) != 0 {
+		t.Error("closed, and still open")
+	}
+}
+
 func TestTheRingKeepsTheNewestAndSaysFromWhere(t *testing.T) {
 	p := newTape("a")
 	p.routed(99, 1, 1, "a") // stays open

@@ -75,9 +75,16 @@ func (v *View) inOrder() []*Row {
 
 // openRows lists what has not ended, by first position.
 func (v *View) openRows() []*Row {
+	return v.rowsWhere(func(r *Row) bool { return r.Outcome == Open })
+}
+
+func attempting(r *Row) bool { return r.open != nil }
+
+// rowsWhere lists the rows that a condition picks, by first position.
+func (v *View) rowsWhere(picked func(*Row) bool) []*Row {
 	var out []*Row
 	for _, r := range v.rows {
-		if r.Outcome == Open {
+		if picked(r) {
 			out = append(out, r)
 		}
 	}

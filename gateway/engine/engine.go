@@ -55,6 +55,7 @@ type Options struct {
 	Version  string
 	Config   events.Digest
 	Now      func() events.Time   // tests give their own; nil: a corrected wall clock (R19)
+	IDs      *IDs                 // tests give their own; nil: a source seeded by the kernel
 	Observe  Observer             // nil: nobody watches
 	Wanted   func(account string) // a new reading is wanted (R1); called under the engine's lock, must be quick; nil: nobody reads
 	Logger   *slog.Logger
@@ -151,8 +152,11 @@ func newEngine(o Options) *Engine {
 	rows := requests.New(requests.Keep)
 	e := &Engine{
 		log: o.Log, spool: o.Spool, relaxed: o.Relaxed, strict: o.Strict, logger: o.Logger, observe: o.Observe, wanted: o.Wanted,
-		nowFunc: o.Now, ids: NewIDs(), view: v, requests: rows, followed: make(chan struct{}), broken: make(chan struct{}), away: make(chan struct{}),
+		nowFunc: o.Now, ids: o.IDs, view: v, requests: rows, followed: make(chan struct{}), broken: make(chan struct{}), away: make(chan struct{}),
 		live: projections.NewLive(v.Admission, v.Pins, rows),
+	}
+	if e.ids == nil {
+		e.ids = NewIDs()
 	}
 	if e.logger == nil {
 		e.logger = slog.New(slog.DiscardHandler)

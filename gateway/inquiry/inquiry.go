@@ -21,7 +21,7 @@ import (
 
 var (
 	// ErrUnknownRequest: the ledger holds nothing about the request.
-	ErrUnknownRequest = errors.New("the ledger knows no such request")
+	ErrUnknownRequest = errors.New("the ledger knows no such request (what an unknown caller sends, and lists of models, leave no event; the log names them)")
 	// ErrUnknownAccount: no such account was enrolled by then.
 	ErrUnknownAccount = errors.New("no such account was enrolled")
 	// ErrBeyondHead: the position asked for is not written yet.

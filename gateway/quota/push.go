@@ -3,6 +3,8 @@ package quota
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/waybill/waybill/events"
@@ -29,6 +31,7 @@ func Push(body []byte, now events.Time) (*events.Reading, events.Time, error) {
 		return nil, 0, fmt.Errorf("%w: want one JSON object with windows, credit or billing", ErrReading)
 	}
 	g := &gauge{Gauge: provider.Gauge{At: now}}
+	g.only(doc, "the reading", "source", "observed_at", "coverage", "windows", "credit", "billing")
 	at := g.observed(doc.Get("observed_at"), now)
 	g.At = at
 	r := &events.Reading{Source: doc.Get("source").Text()}
@@ -60,6 +63,16 @@ type gauge struct {
 func (g *gauge) refuse(format string, args ...any) {
 	if g.shape == "" {
 		g.shape = fmt.Sprintf(format, args...)
+	}
+}
+
+// only refuses members that the shape does not have: a misspelt one would be a
+// number that nobody sees missing.
+func (g *gauge) only(n tree.Node, what string, known ...string) {
+	for _, key := range n.Keys() {
+		if !slices.Contains(known, key) {
+			g.refuse("%s has no member %q; it takes %s", what, key, strings.Join(known, ", "))
+		}
 	}
 }
 
@@ -95,6 +108,7 @@ func (g *gauge) bound(r *events.Reading) {
 
 // window reads one window of the contract's shape.
 func (g *gauge) window(n tree.Node) events.Window {
+	g.only(n, "a window", "name", "scope", "length_s", "used", "limit", "used_percent", "remaining_percent", "reached", "resets_at", "reported")
 	w := events.Window{Name: n.Get("name").Text()}
 	if w.Name == "" || len(w.Name) > maxName {
 		g.refuse("windows[].name: want 1 to %d bytes", maxName)
@@ -147,12 +161,14 @@ func (g *gauge) credit(n tree.Node) *events.Credit {
 	if !n.Exists() || n.IsNull() {
 		return nil
 	}
+	g.only(n, "credit", "reached", "available", "used", "limit", "used_percent", "resets_at", "models")
 	c := &events.Credit{
 		Reached: g.flag("credit.reached", n.Get("reached")), Available: g.flag("credit.available", n.Get("available")),
 		Used: g.Number(n.Get("used")), Limit: g.Number(n.Get("limit")), UsedPercent: g.Number(n.Get("used_percent")),
 		ResetsAt: g.Time(n.Get("resets_at").Text()),
 	}
 	for _, m := range n.Get("models").Items() {
+		g.only(m, "credit.models[]", "model", "available", "credits_would_enable")
 		mc := events.ModelCredit{Model: m.Get("model").Text(), Available: g.flag("available", m.Get("available")),
 			CreditsWouldEnable: g.flag("credits_would_enable", m.Get("credits_would_enable"))}
 		if mc.Model == "" || len(mc.Model) > maxName {
@@ -167,6 +183,7 @@ func (g *gauge) billing(n tree.Node) *events.Billing {
 	if !n.Exists() || n.IsNull() {
 		return nil
 	}
+	g.only(n, "billing", "plan", "period_end")
 	b := &events.Billing{PeriodEnd: g.Time(n.Get("period_end").Text())}
 	if name := n.Get("plan").Text(); name != "" {
 		plan, ok := events.ParsePlan(name)

@@ -2,6 +2,7 @@ package quota
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,6 +26,18 @@ func exhausted(w *events.Window) bool {
 		return w.UsedPercent.V >= 100*events.DecimalUnit
 	}
 	return w.Used.V >= w.Limit.V
+}
+
+// TestAMisspeltMemberIsRefused: it would be a number that nobody sees missing.
+func TestAMisspeltMemberIsRefused(t *testing.T) {
+	for _, doc := range []string{
+		`{"source":"s","window":[]}`, `{"source":"s","windows":[{"name":"w","used_percnt":1}]}`, `{"source":"s","credit":{"reach":true}}`,
+		`{"source":"s","credit":{"models":[{"model":"m","enabled":true}]}}`, `{"source":"s","billing":{"plan":"paid","end":"x"}}`,
+	} {
+		if _, _, err := Push([]byte(doc), now); !errors.Is(err, ErrReading) || !strings.Contains(err.Error(), "has no member") {
+			t.Errorf("%s: %v", doc, err)
+		}
+	}
 }
 
 func Test_A2_A5_O9_O62_WhatAPushedWindowReports(t *testing.T) {

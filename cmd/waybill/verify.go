@@ -8,8 +8,6 @@ import (
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/inquiry"
-	"github.com/waybill/waybill/ledger"
-	"github.com/waybill/waybill/ledger/archive"
 )
 
 // verifyCommand proves a ledger.
@@ -44,11 +42,7 @@ func (c *verifyCommand) Run(ctx context.Context, s *std, _ []string) error {
 		return err
 	}
 	defer log.Close()
-	unread, err := c.unread(ctx, log)
-	if err != nil {
-		return err
-	}
-	o := inquiry.VerifyOptions{After: unread, From: events.Position(c.from), Ledger: seen.ledger, Checkpoints: seen.heads, Progress: newProgress(s).tell}
+	o := inquiry.VerifyOptions{From: events.Position(c.from), Ledger: seen.ledger, Checkpoints: seen.heads, Progress: newProgress(s).tell}
 	v, err := inquiry.Verify(ctx, log, o)
 	if err != nil {
 		return err
@@ -69,20 +63,4 @@ func (c *verifyCommand) Run(ctx context.Context, s *std, _ []string) error {
 		err = errQuiet
 	}
 	return err
-}
-
-// unread is where the live part follows, when an archive before it is not at
-// hand; zero when all can be read.
-func (c *verifyCommand) unread(ctx context.Context, log *ledger.Log) (ledger.Head, error) {
-	l, err := log.Layout(ctx, 0)
-	if err != nil {
-		return ledger.Head{}, err
-	}
-	past := archive.NewPast(c.archives...)
-	for i := range l.Archived {
-		if past.Has(&l.Archived[i]) != nil {
-			return l.Anchor(), nil
-		}
-	}
-	return ledger.Head{}, nil
 }

@@ -34,7 +34,6 @@ type Engine interface {
 type Log interface {
 	inquiry.Log
 	Follow(ctx context.Context, after events.Position, fn func([]events.Event) error) error
-	Layout(ctx context.Context, size events.Position) (ledger.Layout, error)
 	Size(ctx context.Context) (ledger.Size, error)
 }
 
@@ -48,7 +47,7 @@ type Options struct {
 	About      About
 	Ready      func(ctx context.Context) []Check // for /readyz
 	Metrics    http.Handler                      // for /metrics, which guards itself
-	Retention  func() Retention        // nil: not told
+	Retention  func() Retention                  // nil: not told
 	Checkpoint func() checkpoint.State           // the latest; nil: none are taken
 	Logger     *slog.Logger
 }

@@ -20,7 +20,7 @@ type LedgerState struct {
 	Lag        uint64          `json:"lag"`
 	Segments   []Segment       `json:"segments"` // in order; the last is the one that grows
 	Size       Size            `json:"size"`
-	Retention  *Retention      `json:"retention"` // null: not told
+	Retention  *Retention      `json:"retention"`  // null: not told
 	Checkpoint *Signed         `json:"checkpoint"` // the latest; null: none yet
 }
 

@@ -33,6 +33,7 @@ var (
 // Log is what an inquiry needs of a ledger; *ledger.Log is one.
 type Log interface {
 	views.Log
+	Layout(ctx context.Context, size events.Position) (ledger.Layout, error)
 	Each(ctx context.Context, after events.Position, f ledger.Filter, fn func(*events.Event) error) error
 	Read(ctx context.Context, after events.Position, f ledger.Filter, limit int) ([]events.Event, error)
 }

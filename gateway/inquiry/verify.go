@@ -52,7 +52,6 @@ type Fault struct {
 
 // VerifyOptions narrow a verification.
 type VerifyOptions struct {
-	After       ledger.Head     // where the live part follows, when the archives before it are not at hand: decisions cannot be derived then
 	From        events.Position // count positions and derive decisions from here on
 	Ledger      uuid.UUID       // the ledger that they are of; nil: not said
 	Checkpoints []ledger.Head   // heads seen earlier and kept elsewhere: they must still be there
@@ -60,23 +59,37 @@ type VerifyOptions struct {
 }
 
 // Verify walks the chain from a position on, decodes every event, and derives
-// every decision from there on again. An error means that it could not be done;
-// what is wrong is in the verdict.
+// every decision from there on again. Where archives are not at hand it starts
+// behind them, and derives no decision. An error means that it could not be
+// done; what is wrong is in the verdict.
 func Verify(ctx context.Context, log Log, o VerifyOptions) (Verdict, error) {
+	v, err := verify(ctx, log, o, ledger.Head{})
+	if !errors.Is(err, ledger.ErrArchived) {
+		return v, err
+	}
+	l, layoutErr := log.Layout(ctx, 0)
+	if layoutErr != nil {
+		return v, errors.Join(err, layoutErr)
+	}
+	return verify(ctx, log, o, l.Anchor())
+}
+
+// verify is Verify of what is behind a head.
+func verify(ctx context.Context, log Log, o VerifyOptions, after ledger.Head) (Verdict, error) {
 	from, p := max(o.From, 1), o.Progress
 	head, err := log.Head(ctx)
 	if err != nil {
 		return Verdict{}, fmt.Errorf("find the head: %w", err)
 	}
 	v := Verdict{From: from, Head: Head{head.Position, head.Hash.String()}}
-	c := check{chain: ledger.NewChecker(o.After), verdict: &v, id: o.Ledger}
-	c.fault(c.expect(o.After, o.Checkpoints))
-	if o.After.Position == 0 {
+	c := check{chain: ledger.NewChecker(after), verdict: &v, id: o.Ledger}
+	c.fault(c.expect(after, o.Checkpoints))
+	if after.Position == 0 {
 		c.audit = audit.New(audit.Options{Only: func(e *events.Event) bool { return e.Position >= from }, Read: rereader(ctx, log)})
 	} else {
-		v.Unread = &Head{o.After.Position, o.After.Hash.String()}
+		v.Unread = &Head{after.Position, after.Hash.String()}
 	}
-	err = views.Walk(ctx, log, o.After.Position, head.Position, func(r *ledger.Row, content events.Hash, e *events.Event, err error) error {
+	err = views.Walk(ctx, log, after.Position, head.Position, func(r *ledger.Row, content events.Hash, e *events.Event, err error) error {
 		if err := c.next(r, content, e, err); err != nil {
 			return err
 		}

@@ -1,13 +1,19 @@
 package sqlite_test
 
 import (
+	"context"
+	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	zs "zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/ledger/archive"
+	"github.com/waybill/waybill/ledger/ledgertest"
 	"github.com/waybill/waybill/ledger/sqlite"
 )
 
@@ -122,5 +128,73 @@ func TestAnUnreadablePayloadIsAFaultOfItsOwn(t *testing.T) {
 	v, err := ledger.Verify(t.Context(), s, ledger.VerifyOptions{})
 	if err != nil || v.Fault == nil || v.Fault.Kind != ledger.FaultUnreadable || v.Fault.Position != 1 {
 		t.Errorf("%+v %v", v.Fault, err)
+	}
+}
+
+// owned is a store whose file somebody else may write.
+type owned struct {
+	*sqlite.Store
+	path string
+}
+
+// Tamper implements ledgertest.Tamperer. There is no table head: the end is
+// where the rows end.
+func (o owned) Tamper(t *testing.T, sql string) {
+	t.Helper()
+	if strings.Contains(sql, "UPDATE head") {
+		return
+	}
+	c, err := zs.OpenConn(o.path, zs.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	sql = strings.NewReplacer("$EVENTS", "events", "$ID", "randomblob(16)", "$HEX'", "x'").Replace(sql)
+	if err := sqlitex.ExecuteScript(c, "DROP TRIGGER IF EXISTS events_no_update; DROP TRIGGER IF EXISTS events_no_delete;"+sql, nil); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// Head is asked anew: the store remembers its own.
+func (o owned) Head(ctx context.Context) (ledger.Head, error) {
+	r, err := sqlite.OpenReader(o.path)
+	if err != nil {
+		return ledger.Head{}, err
+	}
+	defer r.Close()
+	return r.Head(ctx)
+}
+
+func TestVerifyFindsWhateverItsOwnerDid(t *testing.T) {
+	ledgertest.RunTamper(t, func(t *testing.T) ledgertest.Tamperer {
+		path := filepath.Join(t.TempDir(), "waybill.db")
+		s := mustOpen(t, path)
+		t.Cleanup(func() { s.Close() })
+		return owned{s, path}
+	})
+}
+
+func TestOnlyWhatIsArchivedMayBeDeleted(t *testing.T) {
+	path := filled(t, 1000)
+	s := mustOpen(t, path)
+	if _, err := archive.Run(t.Context(), s, archive.Options{Dir: t.TempDir(), Size: 100, To: 300, Now: time.Now}); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	c, err := zs.OpenConn(path, zs.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, sql := range []string{
+		"DELETE FROM events WHERE position = 301", "DELETE FROM events", "UPDATE events SET attempt = 1 WHERE position = 301", "DELETE FROM account_events",
+		"DELETE FROM archived", "UPDATE archived SET last = 900 WHERE first = 201",
+		"INSERT INTO archived SELECT 301, 900, ledger, before, 0, 0, hash, path, digest, 0, 0 FROM archived WHERE first = 1",
+		"INSERT INTO archived SELECT 301, 1000, ledger, before, 0, e.recorded_at, e.hash, path, digest, 0, 0 FROM archived, events e WHERE first = 1 AND e.position = 1000",
+		"INSERT OR REPLACE INTO archived SELECT 201, 900, ledger, before, 0, e.recorded_at, e.hash, path, digest, 0, 0 FROM archived, events e WHERE first = 201 AND e.position = 900",
+	} {
+		if err := sqlitex.ExecuteTransient(c, sql, nil); err == nil && c.Changes() > 0 {
+			t.Errorf("%s: it was done", sql)
+		}
 	}
 }

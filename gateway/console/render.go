@@ -88,6 +88,7 @@ func functions() template.FuncMap {
 		"took":    func(ms int64) string { return story.Span(time.Duration(ms) * time.Millisecond) },
 		"number":  grouped,
 		"tone":    tone,
+		"bytes":   size,
 		"moment":  func(t, ref events.Time) moment { return moment{t, ref} },
 		"told":    func(f *frame, text string) template.HTML { return told(f, text) },
 		"scope":   func(f *frame, body any) scoped { return scoped{f, body} },
@@ -176,6 +177,20 @@ func grouped(v any) string {
 		s = s[:len(s)-3]
 	}
 	return sign + strings.Join(append([]string{s}, parts...), "\u202f")
+}
+
+// size is a number of bytes in the largest unit that it fills.
+func size(n int64) string {
+	unit := 0
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	f := float64(n)
+	for f >= 1024 && unit < len(units)-1 {
+		f, unit = f/1024, unit+1
+	}
+	if unit == 0 {
+		return fmt.Sprintf("%d B", n)
+	}
+	return fmt.Sprintf("%.1f %s", f, units[unit])
 }
 
 // tone is the colour of a word of the contract: a state, an outcome, a class.

@@ -34,7 +34,7 @@ func (s *service) awaitStore(ctx context.Context, cause error) (ledger.Store, er
 	if s.admin, err = listenOn(ctx, "WAYBILL_ADMIN_LISTEN", s.source.Env.AdminListen); err != nil {
 		return nil, err
 	}
-	s.admin.serve(waitingHandler(n, cause), s.failed)
+	s.admin.serve(waitingHandler(n), s.failed)
 	var told time.Time
 	for {
 		if s.now().Sub(told) >= awaitNews {
@@ -58,14 +58,14 @@ func (s *service) awaitStore(ctx context.Context, cause error) (ledger.Store, er
 }
 
 // waitingHandler is the admin API of a process that has no view yet.
-func waitingHandler(n uint64, cause error) http.Handler {
+func waitingHandler(n uint64) http.Handler {
 	answer := func(w http.ResponseWriter, status int, body any) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", "no-store")
 		w.WriteHeader(status)
 		_ = json.NewEncoder(w).Encode(body) // whoever asked has left
 	}
-	note := fmt.Sprintf("the ledger cannot be reached, and %d events of the last run wait in the spool for it: %v", n, cause)
+	note := fmt.Sprintf("the ledger cannot be reached, and %d events of the last run wait in the spool for it; the log says why", n)
 	mux := http.NewServeMux()
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, map[string]string{"status": "ok"})

@@ -1,10 +1,10 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"time"
 
+	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/ledger"
 )
 
@@ -29,13 +29,13 @@ func (e *Engine) recover() {
 		case <-e.life.Done():
 		}
 	}
-	proved := false
+	sent := uint64(0)
 	for pause := 10 * time.Millisecond; e.life.Err() == nil; pause = min(2*pause, resubmitMax) {
-		done, err := e.drain(proved)
-		switch proved = err == nil; {
+		var done bool
+		switch done, sent = e.drain(sent); {
 		case done:
 			return
-		case proved:
+		case sent != 0:
 			pause = 10 * time.Millisecond
 		default:
 			rest(e.life, pause)
@@ -53,47 +53,66 @@ func (e *Engine) tell() {
 	}
 }
 
-// drain appends the oldest kept events under the ids and numbers that they
-// have: a commit whose outcome was unknown is harmless to repeat. Once the
-// ledger has proved that it takes events, and what is left fits into one
-// commit, that is handed over with whatever comes after it: the outage is over.
-func (e *Engine) drain(proved bool) (done bool, err error) {
+// drain appends the oldest kept events behind an own number under the ids and
+// numbers that they have: a commit whose outcome was unknown is harmless to
+// repeat. It returns the newest number that the ledger has taken, 0 when it
+// took none; it does not wait until that is folded, so that the folds, which
+// all re-apply what is left, are few when much is.
+//
+// Once the ledger has taken something, and what is left fits into one commit,
+// that is handed over, with whatever comes after it: the outage is over.
+func (e *Engine) drain(sent uint64) (done bool, now uint64) {
 	e.mu.Lock()
-	if e.kept != nil && e.kept.Err() != nil {
-		e.spoil(e.kept.Err())
+	e.mend()
+	kept := e.unsent(sent)
+	folded := len(e.live.Pending()) <= maxUnsettled/2 // else what comes next would find too much under way
+	if len(kept) == 0 && !folded {
+		change := e.change()
+		e.mu.Unlock()
+		_ = await(e.life, change, resubmitMax)
+		return false, sent
 	}
-	if e.spoilt != nil {
-		e.respool()
-	}
-	kept := e.live.Pending()
-	last := len(kept) <= resubmitChunk
 	if len(kept) == 0 {
 		e.endOutage(e.nowFunc())
 		e.mu.Unlock()
-		return true, nil
+		return true, 0
 	}
+	last := folded && len(kept) <= resubmitChunk
 	drafts := draftsOf(kept[:min(len(kept), resubmitChunk)])
 	e.log.Restart(e.writer)
 	t := e.log.Submit(ledger.Awaited, drafts...)
-	if proved && last && t.Err() == nil {
+	if sent != 0 && last && t.Err() == nil {
 		e.newest = t
 		e.endOutage(e.nowFunc())
 		e.watch()
 		e.mu.Unlock()
-		return true, nil
+		return true, 0
 	}
 	e.mu.Unlock()
-	return false, e.appended(e.life, t)
-}
-
-// appended returns when a ticket's events are durable and folded.
-func (e *Engine) appended(ctx context.Context, t *ledger.Ticket) error {
-	evs, err := t.Wait(ctx)
-	if err != nil {
+	if _, err := t.Wait(e.life); err != nil {
 		if errors.Is(err, ledger.ErrConflict) {
 			e.logger.Error("the ledger holds another event under the id of one of ours", "error", err)
 		}
-		return err
+		return false, 0
 	}
-	return e.standsAt(ctx, evs[len(evs)-1].Position)
+	return false, drafts[len(drafts)-1].WriterSeq
+}
+
+// unsent is what is kept behind an own number. e.mu is held.
+func (e *Engine) unsent(sent uint64) []events.Event {
+	kept := e.live.Pending()
+	if len(kept) == 0 || sent < kept[0].WriterSeq {
+		return kept
+	}
+	return kept[min(sent-kept[0].WriterSeq+1, uint64(len(kept))):]
+}
+
+// mend tries the spool again where that has failed. e.mu is held.
+func (e *Engine) mend() {
+	if e.kept != nil && e.kept.Err() != nil {
+		e.spoil(e.kept.Err())
+	}
+	if e.spoilt != nil && e.spool != nil {
+		e.respool()
+	}
 }

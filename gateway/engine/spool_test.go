@@ -3,7 +3,9 @@ package engine
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -517,5 +519,32 @@ func TestAnOutageUnderLoadEndsWithoutAGap(t *testing.T) {
 			t.Errorf("only %d requests were served", n)
 		}
 		rederived(t, w.store)
+	})
+}
+
+// More is kept than may be under way with the ledger: the end of the outage
+// waits until the views have caught up, and is not taken for the next one.
+func TestALongOutageEndsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said strings.Builder
+		sp, err := spool.Open(t.Context(), ledgertest.NewMemory(), 64<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &spooling{world: open(t, ledgertest.NewMemory(), Options{Spool: sp, Logger: slog.New(slog.NewTextHandler(&said, nil))}, "a"), sp: sp}
+		back := w.away()
+		for range 2 * maxUnsettled {
+			w.serve()
+		}
+		back()
+		time.Sleep(time.Minute)
+		w.serve()
+		w.stop()
+		if n := strings.Count(said.String(), "they go to the spool"); n != 1 {
+			t.Errorf("%d outages", n)
+		}
+		if n := len(decisions(t, w.store)); n != 2*maxUnsettled+1 {
+			t.Errorf("%d decisions", n)
+		}
 	})
 }

@@ -64,6 +64,7 @@ func (e *Engine) tell() {
 func (e *Engine) drain(sent uint64) (done bool, now uint64) {
 	e.mu.Lock()
 	e.mend()
+	e.log.Restart(e.writer) // what it waits for may have been seen as committed
 	kept := e.unsent(sent)
 	folded := len(e.live.Pending()) <= maxUnsettled/2 // else what comes next would find too much under way
 	if len(kept) == 0 && !folded {
@@ -79,7 +80,6 @@ func (e *Engine) drain(sent uint64) (done bool, now uint64) {
 	}
 	last := folded && len(kept) <= resubmitChunk
 	drafts := draftsOf(kept[:min(len(kept), resubmitChunk)])
-	e.log.Restart(e.writer)
 	t := e.log.Submit(ledger.Awaited, drafts...)
 	if sent != 0 && last && t.Err() == nil {
 		e.newest = t

@@ -265,13 +265,54 @@ func TestASpoolThatFailsRefusesAndLosesNothing(t *testing.T) {
 		w.disk.Heal() // somebody made room: the ledger is still away
 		time.Sleep(10 * time.Second)
 		w.serve()
+		w.disk.FailBefore(slices.Repeat([]error{errors.New("disk full")}, 10)...)
+		w.decide(w.ask()).Failed(events.Failure{Class: events.ClassClientAborted})
+		back() // the ledger is back before the spool is
+		time.Sleep(time.Minute)
+		w.disk.Heal()
+		w.serve()
+		back = w.away()
+		w.serve()
 		back()
 		time.Sleep(time.Minute)
-		w.serve()
 		w.stop()
-		if r := rederived(t, w.store); r.Rederived != 4 {
+		if r := rederived(t, w.store); r.Rederived != 6 {
 			t.Errorf("%d decisions", r.Rederived)
 		}
+	})
+}
+
+func TestWhatWasCommittedUnsaidAndIsSeenMeanwhileHoldsNothingUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := openSpooling(t, ledgertest.NewMemory(), ledgertest.NewMemory(), 1<<20, "a")
+		w.store.FailAfter(slices.Repeat([]error{errAway}, 100_000)...)
+		w.serve()
+		time.Sleep(time.Minute) // followers read what no commit has told
+		w.store.Heal()
+		w.serve()
+		time.Sleep(time.Minute)
+		if o, away := w.Outage(); away {
+			t.Errorf("the outage did not end: %+v", o)
+		}
+		w.stop()
+		rederived(t, w.store)
+	})
+}
+
+func TestTheSpoolIsNotEmptiedWhileItIsNeeded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := openSpooling(t, ledgertest.NewMemory(), ledgertest.NewMemory(), 1<<20, "a")
+		back := w.away()
+		w.serve()
+		synctest.Wait()
+		before := w.disk.Size()
+		w.emptySpool()
+		if after := w.disk.Size(); after < before || after == 0 {
+			t.Errorf("%d bytes of %d are left", after, before)
+		}
+		back()
+		time.Sleep(time.Minute)
+		w.stop()
 	})
 }
 

@@ -2,36 +2,54 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/waybill/waybill/gateway/config"
+	"github.com/waybill/waybill/ledger"
 	"github.com/waybill/waybill/ledger/feed"
 )
 
 const (
-	// feedAttempts is how often a webhook is tried before an event is put aside.
+	// feedAttempts is how often a webhook is tried before a message is put
+	// aside. Brokers are tried until they are back: what fails there is the
+	// broker, seldom the message.
 	feedAttempts = 8
-	// feedBackoff is the first rest of a webhook that failed.
+	// feedBackoff is the first rest after a failure.
 	feedBackoff = time.Second
+	// brokerBatch is how many messages a broker is given at once.
+	brokerBatch = 256
 )
+
+// booksOf is where the consumers of a ledger keep their places: in the database
+// that replicas share, else in files beside the ledger.
+func booksOf(l *ledger.Log, e config.Environment) (ledger.Books, error) {
+	if b := l.Books(); b != nil {
+		return b, nil
+	}
+	dir, err := besideLedger(e, "feeds")
+	if err != nil {
+		return nil, usageError(err)
+	}
+	return feed.Files(dir), nil
+}
 
 // openFeeds finds each consumer's place before the first request.
 func (s *service) openFeeds(ctx context.Context) error {
 	if len(s.config.Feeds) == 0 {
 		return nil
 	}
-	dir, err := besideLedger(s.source.Env, "feeds")
+	books, err := booksOf(s.ledger, s.source.Env)
 	if err != nil {
-		return usageError(err)
+		return err
 	}
-	for _, f := range s.config.Feeds {
-		o := feed.Options{
-			Name: f.Name, Dir: dir, Publisher: feed.NewWebhook(f.URL.Reveal(), f.Secret.Reveal()),
-			Attempts: feedAttempts, Backoff: feedBackoff, Logger: s.log,
-		}
-		for _, e := range f.Events {
-			o.Select = append(o.Select, feed.Selector{Kind: e.Kind, Word: e.Word})
+	for i := range s.config.Feeds {
+		f := &s.config.Feeds[i]
+		o := feed.Options{Name: f.Name, Book: books.Book(f.Name), Writer: selectorsOf(f), Backoff: feedBackoff, Logger: s.log}
+		if err := connectFeed(&o, f); err != nil {
+			return usageError(fmt.Errorf("feed %s: %w", f.Name, err))
 		}
 		r, err := feed.Open(ctx, s.ledger, o)
 		if err != nil {
@@ -40,6 +58,30 @@ func (s *service) openFeeds(ctx context.Context) error {
 		s.feeds = append(s.feeds, r)
 	}
 	s.metrics.registry.MustRegister(feedCollector(s.feeds))
+	return nil
+}
+
+func selectorsOf(f *config.Feed) feed.Events {
+	var out feed.Events
+	for _, e := range f.Events {
+		out = append(out, feed.Selector{Kind: e.Kind, Word: e.Word})
+	}
+	return out
+}
+
+// connectFeed gives a feed its publisher. None waits for the other side.
+func connectFeed(o *feed.Options, f *config.Feed) error {
+	switch {
+	case f.NATS != nil:
+		p, err := feed.NewJetStream(f.NATS.URL.Reveal(), f.NATS.Stream, f.NATS.Subject)
+		o.Publisher, o.Topic, o.Batch = p, f.NATS.Subject, brokerBatch
+		return err
+	case f.Kafka != nil:
+		p, err := feed.NewKafka(f.Kafka.Brokers)
+		o.Publisher, o.Topic, o.Batch = p, f.Kafka.Topic, brokerBatch
+		return err
+	}
+	o.Publisher, o.Attempts = feed.NewWebhook(f.URL.Reveal(), f.Secret.Reveal()), feedAttempts
 	return nil
 }
 
@@ -58,20 +100,29 @@ func (s *service) runFeeds() {
 // feedCollector reads the lag of each feed when it is asked for.
 type feedCollector []*feed.Relay
 
-func (feedCollector) desc() *prometheus.Desc {
-	return prometheus.NewDesc("waybill_feed_lag_events", "Committed events that a feed's consumer is behind.", []string{"consumer"}, nil)
+func (feedCollector) descs() (lag, aside *prometheus.Desc) {
+	return prometheus.NewDesc("waybill_feed_lag_events", "Committed events that a feed's consumer is behind.", []string{"consumer"}, nil),
+		prometheus.NewDesc("waybill_feed_poisoned", "Messages that a feed's consumer did not take.", []string{"consumer"}, nil)
 }
 
 // Describe implements prometheus.Collector.
-func (c feedCollector) Describe(ch chan<- *prometheus.Desc) { ch <- c.desc() }
+func (c feedCollector) Describe(ch chan<- *prometheus.Desc) {
+	lag, aside := c.descs()
+	ch <- lag
+	ch <- aside
+}
 
 // Collect implements prometheus.Collector.
 func (c feedCollector) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
+	lag, aside := c.descs()
 	for _, r := range c {
-		if lag, err := r.Lag(ctx); err == nil {
-			ch <- prometheus.MustNewConstMetric(c.desc(), prometheus.GaugeValue, float64(lag), r.Name())
+		if n, err := r.Lag(ctx); err == nil {
+			ch <- prometheus.MustNewConstMetric(lag, prometheus.GaugeValue, float64(n), r.Name())
+		}
+		if all, err := r.Book().Aside(ctx); err == nil {
+			ch <- prometheus.MustNewConstMetric(aside, prometheus.GaugeValue, float64(len(all)), r.Name())
 		}
 	}
 }

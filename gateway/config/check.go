@@ -185,10 +185,34 @@ func (c *checker) feeds() {
 	for i := range c.Feeds {
 		f := &c.Feeds[i]
 		c.unique(seen, "feed", f.Name, f.At)
-		c.url(f.At, "url", f.URL.Reveal())
-		if f.Events == nil {
+		c.sink(f)
+		if f.Events == nil && f.NATS == nil && f.Kafka == nil {
 			f.Events = Alerts()
 		}
+	}
+}
+
+// sink checks the one place that a feed goes to.
+func (c *checker) sink(f *Feed) {
+	switch n := f.NATS; {
+	case n != nil && f.Kafka != nil, !f.URL.Empty() && (n != nil || f.Kafka != nil):
+		c.fault(f.At, "make a feed for each", "feed %q goes to more than one place", f.Name)
+	case n != nil:
+		if problem := checkServers(n.URL.Reveal(), "nats", "tls"); problem != "" {
+			c.fault(n.At, "write nats://host:4222", "%s", problem)
+		}
+		if n.Subject == "" || strings.ContainsAny(n.Subject, " *>") {
+			c.fault(n.At, "write a subject without wildcards, such as waybill.events", "nats needs a subject")
+		}
+		if strings.ContainsAny(n.Stream, " .*>/\\") {
+			c.fault(n.At, "write a name without dots, blanks and wildcards", "%q is no name of a stream", n.Stream)
+		}
+	case f.Kafka != nil:
+		if len(f.Kafka.Brokers) == 0 || f.Kafka.Topic == "" {
+			c.fault(f.Kafka.At, "write kafka: {brokers: [host:9092], topic: waybill}", "kafka needs brokers and a topic")
+		}
+	default:
+		c.url(f.At, "url", f.URL.Reveal())
 	}
 }
 

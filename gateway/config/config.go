@@ -131,13 +131,31 @@ type Client struct {
 	MaxConcurrent uint64
 }
 
-// Feed is a webhook that committed events are delivered to.
+// Feed is where committed events are delivered to: a webhook, a stream of NATS
+// or a topic of Kafka.
 type Feed struct {
 	At     Position
 	Name   string
-	URL    Secret // often holds a token
+	URL    Secret // of a webhook; often holds a token
 	Secret Secret
-	Events []FeedEvent // nil: Alerts
+	NATS   *FeedNATS
+	Kafka  *FeedKafka
+	Events []FeedEvent // nil: Alerts for a webhook, all for a broker
+}
+
+// FeedNATS is a subject of JetStream.
+type FeedNATS struct {
+	At      Position
+	URL     Secret // may hold a password
+	Stream  string // made when it is not there; "": one must be there
+	Subject string
+}
+
+// FeedKafka is a topic of Kafka.
+type FeedKafka struct {
+	At      Position
+	Brokers []string
+	Topic   string
 }
 
 // FeedEvent is a kind of event and, where Word is not empty, the class of an
@@ -147,7 +165,7 @@ type FeedEvent struct {
 	Word string
 }
 
-// Alerts are the events of a feed that names none: an account is out of
+// Alerts are the events of a webhook that names none: an account is out of
 // credit or at the end of a window, or all accounts are.
 func Alerts() []FeedEvent {
 	return []FeedEvent{

@@ -71,6 +71,12 @@ func (c *Config) SecretsDigest() events.Digest {
 	}
 	for _, f := range c.Feeds {
 		parts = append(parts, f.Name, f.URL.Reveal(), f.Secret.Reveal(), fmt.Sprint(f.Events))
+		if n := f.NATS; n != nil {
+			parts = append(parts, n.URL.Reveal(), n.Stream, n.Subject)
+		}
+		if k := f.Kafka; k != nil {
+			parts = append(parts, k.Topic, fmt.Sprint(k.Brokers))
+		}
 	}
 	return events.DigestOf(parts...)
 }

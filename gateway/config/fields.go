@@ -24,7 +24,7 @@ func fileFields(f *File) []field {
 		ruleMap("rules", "Rows of low confidence in the providers' tables (docs/providers.md), by id: `off`, or the class that they shall mean.", &f.Rules),
 		nested("ledger", "The ledger. Read at start: a change needs a restart.", func() []field { return ledgerFields(&f.Ledger) }, func(Position) {}),
 		size("spool_max", "What the outage spool may take on its disk (docs/ledger.md); an eighth of it is kept for the outcomes of running requests. Read at start: a change needs a restart.", &f.SpoolMax, 1<<20, 1<<40),
-		blocks("feeds", "Webhooks that committed events are delivered to (docs/feeds.md). Read at start: a change needs a restart.",
+		blocks("feeds", "Where committed events are delivered to, each a webhook (`url`), a stream of NATS or a topic of Kafka (docs/feeds.md). Read at start: a change needs a restart.",
 			&f.Feeds, feedFields, func(w *Feed, p Position) { w.At = p }),
 		boolean("accounts_from_env", "Also make accounts of the provider keys in the environment.", &f.AccountsFromEnv),
 		boolean("expose_account", "Name the account on every answer (`Waybill-Account`), also beyond loopback.", &f.ExposeAccount),
@@ -118,15 +118,41 @@ func feedFields(w *Feed) []field {
 			w.Name = s
 			return checkID(s)
 		}, func() string { return w.Name }),
-		secret("url", "Where to POST; never shown.", &w.URL),
-		secret("secret", "Signs what is sent; usually `${SOME_VARIABLE}`.", &w.Secret),
-		texts("events", "Kinds of events (docs/events.md), each alone or with the class of an attempt or the code of a refusal: `request.refused:accounts_exhausted`. Absent: payment required, a window exhausted, all accounts exhausted, an account parked by an operator.",
+		secret("url", "Webhook: where to POST; never shown.", &w.URL),
+		secret("secret", "Webhook: signs what is sent; usually `${SOME_VARIABLE}`.", &w.Secret),
+		texts("events", "Kinds of events (docs/events.md), each alone or with the class of an attempt or the code of a refusal: `request.refused:accounts_exhausted`. Absent: to NATS and Kafka all; to a webhook payment required, a window exhausted, all accounts exhausted, an account parked by an operator.",
 			new([]string), func(s string) (string, error) {
 				e, mend, err := parseFeedEvent(s)
 				w.Events = append(w.Events, e)
 				return mend, err
 			}),
+		nested("nats", "JetStream: a message is taken when a stream has it.", func() []field {
+			if w.NATS == nil {
+				w.NATS = &FeedNATS{}
+			}
+			return []field{
+				secret("url", "Such as nats://host:4222; several servers of a cluster are separated by commas. Never shown.", &w.NATS.URL),
+				text("subject", "What is published to.", &w.NATS.Subject),
+				text("stream", "Made for the subject when it is not there. Absent: a stream must be there that takes the subject.", &w.NATS.Stream),
+			}
+		}, func(p Position) { w.NATS = &FeedNATS{At: p} }),
+		nested("kafka", "A topic of Kafka; the key is the account.", func() []field {
+			if w.Kafka == nil {
+				w.Kafka = &FeedKafka{}
+			}
+			return []field{
+				texts("brokers", "Each as host:port.", &w.Kafka.Brokers, checkBroker),
+				text("topic", "What is published to; it must be there.", &w.Kafka.Topic),
+			}
+		}, func(p Position) { w.Kafka = &FeedKafka{At: p} }),
 	}
+}
+
+func checkBroker(s string) (string, error) {
+	if faults := checkListen("broker", s); faults != nil {
+		return "write host:port, such as kafka:9092", fmt.Errorf("%q is no address", s)
+	}
+	return "", nil
 }
 
 // parseFeedEvent reads KIND or KIND:WORD.

@@ -44,6 +44,8 @@ clients:
   - {id: c, key: k}
 feeds:
   - {name: f, url: 'http://f'}
+  - {name: n, nats: {url: 'nats://n', subject: s}}
+  - {name: k, kafka: {brokers: ['k:9092'], topic: t}}
 `
 	rows := map[string]struct{ from, to string }{
 		"accounts[].id":                        {"id: a,", "id: other,"},
@@ -93,6 +95,11 @@ feeds:
 		"feeds[].url":                          {"http://f", "http://g"},
 		"feeds[].secret":                       {"name: f", "name: f, secret: s"},
 		"feeds[].events":                       {"name: f", "name: f, events: [pin.set]"},
+		"feeds[].nats.url":                     {"nats://n", "nats://o"},
+		"feeds[].nats.subject":                 {"subject: s", "subject: r"},
+		"feeds[].nats.stream":                  {"subject: s", "subject: s, stream: r"},
+		"feeds[].kafka.brokers":                {"k:9092", "l:9092"},
+		"feeds[].kafka.topic":                  {"topic: t", "topic: u"},
 		"accounts_from_env":                    {"models:", "accounts_from_env: true\nmodels:"},
 		"ledger.require_roles":                 {"models:", "ledger: {require_roles: true}\nmodels:"},
 		"ledger.checkpoint_interval":           {"models:", "ledger: {checkpoint_interval: 1m}\nmodels:"},

@@ -2,8 +2,10 @@ package feed_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -35,15 +37,26 @@ type sink struct {
 	msgs   []*message.Message
 	times  []time.Time // of every try
 	refuse func(try int) bool
+	fail   error         // what it refuses with; nil: errDown
+	held   chan struct{} // it waits for this
+}
+
+// hold makes it wait until release.
+func (s *sink) hold() (release func()) {
+	s.held = make(chan struct{})
+	return func() { close(s.held) }
 }
 
 func (s *sink) Publish(_ string, msgs ...*message.Message) error {
+	if s.held != nil {
+		<-s.held
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range msgs {
 		s.times = append(s.times, time.Now())
 		if s.refuse != nil && s.refuse(len(s.times)) {
-			return errDown
+			return cmp.Or(s.fail, errDown)
 		}
 		s.got = append(s.got, m.Metadata.Get(feed.MetaPosition))
 		s.msgs = append(s.msgs, m)
@@ -79,7 +92,7 @@ func add(t *testing.T, l *ledger.Log, payloads ...events.Payload) (out []events.
 func retired() events.Payload { return &events.AccountRetired{Cause: "test"} }
 
 func options(dir string, p message.Publisher) feed.Options {
-	return feed.Options{Name: "f", Dir: dir, Publisher: p, Backoff: time.Second, Logger: slog.New(slog.DiscardHandler)}
+	return feed.Options{Name: "f", Book: feed.Files(dir).Book("f"), Writer: feed.Events(nil), Publisher: p, Backoff: time.Second, Logger: slog.New(slog.DiscardHandler)}
 }
 
 // start runs a relay in a bubble; stop ends it and waits.
@@ -219,47 +232,97 @@ func TestWhatIsNeverTakenIsPutAsideAndCanBeRequeued(t *testing.T) {
 		first := add(t, l, retired(), retired(), retired())[0]
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		p := feed.PoisonIn(dir, "f")
-		aside, err := p.List()
-		if err != nil || len(aside) != 2 || aside[0].Error != "down" || string(aside[0].Event) != string(events.AppendJSON(nil, &first)) {
+		aside, err := o.Book.Aside(t.Context())
+		if err != nil || len(aside) != 2 || aside[0].Error != "down" || aside[0].Position != 1 || string(aside[0].Body) != string(events.AppendJSON(nil, &first)) {
 			t.Fatalf("put aside %v, %v", aside, err)
 		}
 		if !slices.Equal(s.got, []string{"3"}) {
 			t.Errorf("the feed did not go on: %v", s.got)
 		}
-		if err := p.Requeue(); err != nil {
-			t.Fatal(err)
+		if n, err := o.Book.Requeue(t.Context(), aside[1].ID); n != 1 || err != nil {
+			t.Fatal(n, err)
 		}
-		if err := p.Requeue(); !errors.Is(err, feed.ErrRequeued) {
-			t.Errorf("twice: %v", err)
+		time.Sleep(2 * time.Second) // no event is needed for it to be seen
+		synctest.Wait()
+		if n, err := o.Book.Requeue(t.Context()); n != 1 || err != nil {
+			t.Fatal(n, err)
 		}
-		add(t, l, retired())
+		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		stop()
-		if !slices.Equal(s.got, []string{"3", "4", "1", "2"}) {
+		if !slices.Equal(s.got, []string{"3", "2", "1"}) || s.msgs[2].UUID != first.ID.String() || s.msgs[2].Metadata[feed.MetaAccount] != "a" {
 			t.Errorf("got %v", s.got)
 		}
-		if err := p.Requeue(); err != nil {
-			t.Errorf("an empty queue: %v", err)
+		if aside, err := o.Book.Aside(t.Context()); err != nil || len(aside) != 0 {
+			t.Errorf("left %v, %v", aside, err)
 		}
 	})
 }
 
-func TestHalfALineOfACrashSpoilsNoOther(t *testing.T) {
+func TestAMessageThatIsRefusedForGoodIsPutAsideAtOnce(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "f.poison.jsonl"), []byte(`{"error":"do`), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	synctest.Test(t, func(t *testing.T) {
-		l, o := openLog(t), options(dir, &sink{refuse: func(int) bool { return true }})
-		o.Attempts = 1
+		l, s := openLog(t), &sink{fail: fmt.Errorf("too large: %w", feed.ErrRefused), refuse: func(try int) bool { return try == 1 }}
+		o := options(dir, s)
+		_, stop := start(t, l, o)
+		add(t, l, retired(), retired())
+		synctest.Wait()
+		stop()
+		if aside, err := o.Book.Aside(t.Context()); err != nil || len(aside) != 1 || !slices.Equal(s.got, []string{"2"}) {
+			t.Errorf("aside %v, %v; got %v", aside, err, s.got)
+		}
+	})
+}
+
+func TestABatchThatFailsIsDeliveredOneByOne(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		l, s := openLog(t), &sink{refuse: func(try int) bool { return try == 3 }}
+		o := options(dir, s)
+		o.Batch = 10
+		release := s.hold()
 		_, stop := start(t, l, o)
 		add(t, l, retired())
 		synctest.Wait()
+		add(t, l, retired(), retired(), retired())
+		release()
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
 		stop()
+		if got := slices.Compact(slices.Sorted(slices.Values(s.got))); !slices.Equal(got, []string{"1", "2", "3", "4"}) || !slices.IsSorted(s.got[len(s.got)-3:]) {
+			t.Errorf("got %v", s.got)
+		}
 	})
-	if aside, err := feed.PoisonIn(dir, "f").List(); err != nil || len(aside) != 1 {
-		t.Errorf("put aside %v, %v", aside, err)
+}
+
+func TestWhatNoEventTellsOfNeedsNoLedger(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		l, s := openLog(t), &sink{refuse: func(try int) bool { return try == 1 }}
+		r, stop := start(t, l, options(dir, s))
+		r.Tell(feed.Letter{ID: writer, Type: "alert", Body: []byte(`{}`)})
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		stop()
+		if len(s.msgs) != 1 || s.msgs[0].UUID != writer.String() || s.msgs[0].Metadata[feed.MetaType] != "alert" {
+			t.Errorf("told %v", s.msgs)
+		}
+	})
+}
+
+func TestBooksInFiles(t *testing.T) { ledgertest.RunBooks(t, feed.Files(t.TempDir())) }
+
+func TestHalfAFileOfACrashIsNoMessage(t *testing.T) {
+	dir := t.TempDir()
+	b := feed.Files(dir).Book("f")
+	if err := os.Mkdir(filepath.Join(dir, "f.aside"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "f.aside", writer.String()+".json.new"), []byte(`{"error":"do`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if aside, err := b.Aside(t.Context()); err != nil || len(aside) != 0 {
+		t.Errorf("aside %v, %v", aside, err)
 	}
 }
 
@@ -268,7 +331,7 @@ func TestSelectorsNarrowByKindAndWord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, s := openLog(t), &sink{}
 		o := options(dir, s)
-		o.Select = []feed.Selector{{Kind: events.KindRequestRefused, Word: "accounts_exhausted"}, {Kind: events.KindAttemptPaymentRequired},
+		o.Writer = feed.Events{{Kind: events.KindRequestRefused, Word: "accounts_exhausted"}, {Kind: events.KindAttemptPaymentRequired},
 			{Kind: events.KindAttemptRateLimited, Word: "window_exhausted"}}
 		r, stop := start(t, l, o)
 		add(t, l,

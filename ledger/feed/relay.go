@@ -1,7 +1,8 @@
 // Package feed hands committed events to the world outside, through any
 // Watermill publisher: at least once, in the order of their positions, with a
-// durable place per consumer. The ledger is the outbox. Nothing that decides
-// or folds passes through here; it must not know who the consumers are.
+// durable place per consumer, and over all replicas by one of them at a time.
+// The ledger is the outbox. Nothing that decides or folds passes through here;
+// it must not know who the consumers are.
 package feed
 
 import (
@@ -9,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -18,16 +20,25 @@ import (
 	"github.com/waybill/waybill/ledger"
 )
 
-// saveEvery is how often a place is kept while nothing is selected.
-const saveEvery = time.Second
+const (
+	// saveEvery is how often a place is kept, and requeued messages are looked
+	// for. A crash repeats what was delivered since.
+	saveEvery = time.Second
+	// saveTime bounds the last keeping of a place.
+	saveTime = 2 * time.Second
+	// maxTold bounds what waits to be told that no event tells of.
+	maxTold = 64
+)
 
 // Options is one consumer.
 type Options struct {
-	Name      string // of its files, and the topic that is published to
-	Dir       string // where its place and its poison queue are kept
+	Name      string // of its book and its lease
+	Topic     string // what is published to, where the publisher has topics
+	Book      ledger.Book
 	Publisher message.Publisher
-	Select    []Selector    // absent: every event
-	Attempts  int           // deliveries until an event is put aside; 0: tried until it is taken
+	Writer    Writer
+	Batch     int           // messages that are published at once [1]
+	Attempts  int           // deliveries until a message is put aside; 0: tried until it is taken
 	Backoff   time.Duration // first rest after a failure, doubled up to BackoffCap
 	Logger    *slog.Logger
 }
@@ -35,129 +46,215 @@ type Options struct {
 // BackoffCap is the longest rest between two deliveries.
 const BackoffCap = time.Minute
 
-// Relay is one consumer's feed. Run it in one goroutine.
+// ErrRefused is a publisher's: this message will never be taken, however often
+// it is tried.
+var ErrRefused = errors.New("refused for good")
+
+// Relay is one consumer's feed.
 type Relay struct {
-	opt    Options
-	log    *ledger.Log
-	place  checkpoint
-	poison Poison
-	at     atomic.Uint64 // last position that is done with
-	saved  events.Position
-	savedT time.Time
+	opt   Options
+	log   *ledger.Log
+	at    atomic.Uint64 // last position that is done with
+	holds atomic.Bool   // this process delivers
+	saved events.Position
+	told  chan Letter
 }
 
-// Open finds a consumer's place. One that is new begins at the head: what
-// happened before it was named is not news.
+// Open gives a new consumer its place: the head, since what happened before it
+// was named is not news.
 func Open(ctx context.Context, log *ledger.Log, o Options) (*Relay, error) {
-	r := &Relay{opt: o, log: log, place: checkpointIn(o.Dir, o.Name), poison: PoisonIn(o.Dir, o.Name)}
-	at, known, err := r.place.load()
-	if err == nil && !known {
-		var h ledger.Head
-		if h, err = log.Head(ctx); err == nil {
-			at, err = h.Position, r.place.save(h.Position)
-		}
-	}
-	if err != nil {
+	o.Batch = max(o.Batch, 1)
+	r := &Relay{opt: o, log: log, told: make(chan Letter, maxTold)}
+	if _, err := r.place(ctx); err != nil && !errors.Is(err, ledger.ErrUnavailable) {
 		return nil, fmt.Errorf("open feed %s: %w", o.Name, err)
 	}
-	r.at.Store(uint64(at))
-	r.saved, r.savedT = at, time.Now()
 	return r, nil
+}
+
+// place is where the consumer is, or begins.
+func (r *Relay) place(ctx context.Context) (events.Position, error) {
+	at, known, err := r.opt.Book.Place(ctx)
+	if err != nil || known {
+		return at, err
+	}
+	h, err := r.log.Head(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if err := r.opt.Book.Begin(ctx, h.Position); err != nil {
+		return 0, err
+	}
+	at, _, err = r.opt.Book.Place(ctx)
+	return at, err
 }
 
 // Name is the consumer's.
 func (r *Relay) Name() string { return r.opt.Name }
 
+// Book is the consumer's.
+func (r *Relay) Book() ledger.Book { return r.opt.Book }
+
 // Lag is how many committed events lie beyond the consumer's place.
 func (r *Relay) Lag(ctx context.Context) (uint64, error) {
-	h, err := r.log.Head(ctx)
-	at := r.at.Load()
-	return max(uint64(h.Position), at) - at, err
-}
-
-// Run publishes until ctx ends (nil), or until the place or the poison queue
-// cannot be kept, or the ledger is broken.
-func (r *Relay) Run(ctx context.Context) error {
-	err := r.requeued(ctx)
-	if err == nil {
-		err = r.log.Follow(ctx, events.Position(r.at.Load()), func(run []events.Event) error { return r.run(ctx, run) })
-	}
-	err = errors.Join(err, r.save())
-	if ctx.Err() != nil || errors.Is(err, ledger.ErrClosed) {
-		return nil
-	}
-	return fmt.Errorf("feed %s: %w", r.opt.Name, err)
-}
-
-func (r *Relay) run(ctx context.Context, run []events.Event) error {
-	published := false
-	for i := range run {
-		e := &run[i]
-		if selected(r.opt.Select, e) {
-			published = true
-			if err := r.deliver(ctx, e); err != nil {
-				return err
-			}
+	at := events.Position(r.at.Load())
+	if !r.holds.Load() {
+		var err error
+		if at, _, err = r.opt.Book.Place(ctx); err != nil {
+			return 0, err
 		}
-		r.at.Store(uint64(e.Position))
 	}
-	if !published && time.Since(r.savedT) < saveEvery {
-		return nil
+	h, err := r.log.Head(ctx)
+	return uint64(max(h.Position, at) - at), err
+}
+
+// Run publishes until ctx ends (nil), or until the ledger is broken or the book
+// cannot be kept for another reason than that it is away. Of several replicas
+// one delivers. It closes the publisher in the end.
+func (r *Relay) Run(ctx context.Context) error {
+	defer func() {
+		if err := r.opt.Publisher.Close(); err != nil {
+			r.opt.Logger.Warn("a publisher did not close", "feed", r.opt.Name, "error", err)
+		}
+	}()
+	telling := make(chan struct{})
+	go func() {
+		defer close(telling)
+		r.tell(ctx)
+	}()
+	var err error
+	r.log.Lease(ctx, "feed/"+r.opt.Name, func(ctx context.Context) { err = r.hold(ctx) })
+	if err != nil {
+		err = fmt.Errorf("feed %s: %w", r.opt.Name, err)
 	}
-	if err := r.save(); err != nil {
+	<-telling
+	return err
+}
+
+// hold delivers while this process is the one that does.
+func (r *Relay) hold(ctx context.Context) error {
+	for {
+		err := r.serve(ctx)
+		switch {
+		case ctx.Err() != nil || errors.Is(err, ledger.ErrClosed):
+			return nil
+		case !errors.Is(err, ledger.ErrUnavailable):
+			return err
+		}
+		r.opt.Logger.Warn("a feed waits for the ledger", "feed", r.opt.Name, "error", err)
+		if !sleep(ctx, saveEvery) {
+			return nil
+		}
+	}
+}
+
+// serve goes on from the place until something fails.
+func (r *Relay) serve(ctx context.Context) (err error) {
+	at, err := r.place(ctx)
+	if err != nil {
 		return err
 	}
-	return r.requeued(ctx)
+	if err := r.opt.Writer.Start(ctx, at); err != nil {
+		return err
+	}
+	r.at.Store(uint64(at))
+	r.saved = at
+	r.holds.Store(true)
+	defer r.holds.Store(false)
+	defer func() { err = errors.Join(err, r.last(ctx)) }()
+	return r.follow(ctx, at)
+}
+
+// follow delivers what is committed, and what was requeued.
+func (r *Relay) follow(ctx context.Context, at events.Position) error {
+	ctx, end := context.WithCancel(ctx)
+	runs, followed := make(chan []events.Event), make(chan error, 1)
+	go func() {
+		followed <- r.log.Follow(ctx, at, func(run []events.Event) error {
+			select {
+			case runs <- slices.Clone(run):
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+	}()
+	tick := time.NewTicker(saveEvery)
+	defer tick.Stop()
+	err := r.requeued(ctx)
+	for err == nil {
+		select {
+		case run := <-runs:
+			err = r.run(ctx, run)
+		case <-tick.C:
+			err = errors.Join(r.save(ctx), r.requeued(ctx))
+		case err = <-followed:
+			end()
+			return err
+		}
+	}
+	end()
+	<-followed
+	return err
+}
+
+// run delivers one run of events, as many messages at once as are allowed.
+func (r *Relay) run(ctx context.Context, run []events.Event) error {
+	var batch []*message.Message
+	for i := range run {
+		letters := r.opt.Writer.Write(&run[i])
+		for j := range letters {
+			batch = append(batch, messageOf(ctx, &letters[j]))
+		}
+		if len(batch) >= r.opt.Batch || i == len(run)-1 {
+			if err := r.deliver(ctx, batch); err != nil {
+				return err
+			}
+			batch = batch[:0]
+		}
+		if len(batch) == 0 {
+			r.at.Store(uint64(run[i].Position))
+		}
+	}
+	return nil
 }
 
 // save keeps the place; what was published after it is published again.
-func (r *Relay) save() error {
+func (r *Relay) save(ctx context.Context) error {
 	at := events.Position(r.at.Load())
-	r.savedT = time.Now()
 	if at == r.saved {
 		return nil
 	}
-	if err := r.place.save(at); err != nil {
+	if err := r.opt.Book.Keep(ctx, at); err != nil {
 		return err
 	}
 	r.saved = at
 	return nil
 }
 
-// deliver publishes one event until it is taken, put aside, or ctx ends.
-func (r *Relay) deliver(ctx context.Context, e *events.Event) error {
-	rest := r.opt.Backoff
-	for n := 1; ; n++ {
-		err := r.opt.Publisher.Publish(r.opt.Name, messageOf(ctx, e))
-		switch {
-		case err == nil:
-			return nil
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case n == r.opt.Attempts:
-			r.opt.Logger.Error("an event was put aside", "feed", r.opt.Name, "position", e.Position, "attempts", n, "error", err)
-			return r.poison.add(e, err)
-		}
-		r.opt.Logger.Warn("a delivery failed", "feed", r.opt.Name, "position", e.Position, "attempt", n, "again_in", rest, "error", err)
-		if !sleep(ctx, rest) {
-			return ctx.Err()
-		}
-		rest = min(2*rest, BackoffCap)
-	}
+// last keeps the place although ctx has ended.
+func (r *Relay) last(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
+	defer cancel()
+	return r.save(ctx)
 }
 
-// requeued delivers again what was taken out of the poison queue.
+// requeued delivers again what was taken out of the messages put aside.
 func (r *Relay) requeued(ctx context.Context) error {
-	return r.poison.drain(func(e *events.Event) error { return r.deliver(ctx, e) })
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
+	aside, err := r.opt.Book.Aside(ctx)
+	if err != nil {
+		return err
 	}
+	for i := range aside {
+		if !aside[i].Requeued {
+			continue
+		}
+		taken, err := r.send(ctx, again(ctx, &aside[i]))
+		if err == nil && taken {
+			err = r.opt.Book.Drop(ctx, aside[i].ID)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

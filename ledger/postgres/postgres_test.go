@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"testing"
 
@@ -41,5 +42,20 @@ func TestSegments(t *testing.T) {
 	ledgertest.RunSegments(t, func(t *testing.T) ledgertest.Opener {
 		o := postgres.Options{URL: server.URL(t), Schema: server.Schema(), Segment: ledgertest.SegmentSize}
 		return func(t *testing.T) ledger.Store { return mustOpen(t, o) }
+	})
+}
+
+func TestBooks(t *testing.T) {
+	s := mustOpen(t, postgres.Options{Schema: server.Schema()})
+	defer s.Close()
+	ledgertest.RunBooks(t, s)
+	t.Run("a late holder does not move a place back", func(t *testing.T) {
+		b := s.Book("late")
+		if err := errors.Join(b.Begin(t.Context(), 1), b.Keep(t.Context(), 9), b.Keep(t.Context(), 5)); err != nil {
+			t.Fatal(err)
+		}
+		if at, _, err := b.Place(t.Context()); at != 9 || err != nil {
+			t.Errorf("%d %v", at, err)
+		}
 	})
 }

@@ -102,6 +102,7 @@ func grant(ctx context.Context, conn *pgx.Conn, schema, role string) error {
 		"GRANT SELECT, INSERT ON " + strings.Join(tables, ", ") + " TO " + r,
 		"GRANT SELECT, UPDATE (position, recorded_at, hash) ON head TO " + r,
 		"GRANT SELECT, INSERT, DELETE ON snapshots TO " + r,
+		"GRANT SELECT, INSERT, UPDATE, DELETE ON feeds, feeds_aside TO " + r,
 		"GRANT SELECT ON ledger, segments, archived, goose_db_version TO " + r,
 		"GRANT EXECUTE ON FUNCTION extend_events(bigint) TO " + r,
 	} {

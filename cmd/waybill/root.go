@@ -50,6 +50,7 @@ func commands() []command {
 		newOperate("drain", "Give an account no new work; its running answers end"),
 		newOperate("undrain", "End a drain and an operator's park"),
 		&configCommand{},
+		&feedsCommand{},
 		&keysCommand{},
 		&doctorCommand{},
 		&versionCommand{},

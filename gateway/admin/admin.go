@@ -49,6 +49,7 @@ type Options struct {
 	Metrics    http.Handler                      // for /metrics, which guards itself
 	Retention  func() Retention                  // nil: not told
 	Checkpoint func() checkpoint.State           // the latest; nil: none are taken
+	Books      ledger.Books                      // of the feeds; nil: there are none
 	Logger     *slog.Logger
 }
 

@@ -95,7 +95,9 @@ func schema(t reflect.Type) object {
 	case reflect.TypeFor[json.Number]():
 		return object{"type": "number"}
 	case reflect.TypeFor[json.RawMessage]():
-		return object{"description": "fields of the policy block, or its YAML as a string"}
+		return object{"description": "any JSON: the fields of the policy block, or its YAML as a string; the body of a message"}
+	case reflect.TypeFor[map[string]string]():
+		return object{"type": "object", "additionalProperties": object{"type": "string"}}
 	case reflect.TypeFor[events.Event]():
 		return object{"type": "object", "description": "an event as stored; docs/events.md lists the types"}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/inquiry"
+	"github.com/waybill/waybill/ledger"
 	"github.com/waybill/waybill/projections/story"
 	"github.com/waybill/waybill/projections/usage"
 	"github.com/waybill/waybill/projections/whatif"
@@ -48,6 +49,8 @@ func reads() []route {
 		{get, "/events", (*API).events, doc{summary: "Events as stored", params: join(eventFilter, pageParams), answer: list[events.Event]{}}},
 		{get, "/events/stream", (*API).stream, doc{summary: "Events as they are committed (server-sent events)", params: join(eventFilter, []param{{"after", "integer", "start after this position; without it, now"}}), media: "text/event-stream"}},
 		{get, "/usage", (*API).usage, doc{summary: "Requests, tokens, skips and refusals", params: join([]param{{"by", "string", "account (default), model, client or day"}}, timeParams, pageParams), answer: list[usage.Sum]{}}},
+		{get, "/feeds", (*API).feeds, doc{summary: "Consumers of committed events: how far they are, and what they did not take", params: pageParams, answer: list[inquiry.Feed]{}}},
+		{get, "/feeds/{name}/poisoned", (*API).poisoned, doc{summary: "Messages that a consumer did not take", params: pageParams, answer: list[ledger.Message]{}}},
 		{get, "/ledger", (*API).ledger, doc{summary: "Where the ledger ends, and how far the views are", answer: LedgerState{}}},
 		{get, "/ledger/checkpoint", (*API).checkpoint, doc{summary: "The latest signed checkpoint of the ledger, for `waybill verify --checkpoint`", media: "text/plain"}},
 		{get, "/state", (*API).state, doc{summary: "Digests of the live views' canonical state, for rebuild --check", answer: list[inquiry.State]{}}},
@@ -59,6 +62,7 @@ func writes() []route {
 	post := http.MethodPost
 	out := []route{
 		{post, "/accounts/{id}/readings", (*API).reading, doc{summary: "Append a quota reading from your own scraper", body: readingBody{}, status: http.StatusAccepted, answer: accepted{}}},
+		{post, "/feeds/{name}/requeue", (*API).requeue, doc{summary: "Have messages that were not taken delivered again; all without ids", body: requeueAsk{}, status: http.StatusAccepted, answer: requeueDone{}}},
 		{post, "/replay", (*API).replay, doc{summary: "What recorded traffic would have come to under another policy", body: replayAsk{}, answer: whatif.Result{}}},
 		{post, "/ledger/verify", (*API).verify, doc{summary: "Check the chain and derive every decision again", answer: inquiry.Verdict{}}},
 	}

@@ -1,0 +1,91 @@
+package admin
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/google/uuid"
+	"github.com/gorilla/mux"
+
+	"github.com/waybill/waybill/gateway/inquiry"
+	"github.com/waybill/waybill/ledger"
+)
+
+// requeueAsk is the body of a requeue.
+type requeueAsk struct {
+	IDs []uuid.UUID `json:"ids"` // absent: all
+}
+
+// requeueDone is its answer.
+type requeueDone struct {
+	Requeued int `json:"requeued"`
+}
+
+// feeds lists the consumers of committed events.
+func (a *API) feeds(w http.ResponseWriter, r *http.Request) error {
+	q := newQuery(r)
+	limit, after := q.limit(), q.position("after")
+	if err := q.done(); err != nil {
+		return err
+	}
+	out := []inquiry.Feed{}
+	if a.o.Books != nil {
+		var err error
+		if out, err = inquiry.Feeds(r.Context(), a.o.Log, a.o.Books); err != nil {
+			return err
+		}
+	}
+	return answer(w, http.StatusOK, paged(out, limit, after))
+}
+
+// poisoned lists what a consumer did not take.
+func (a *API) poisoned(w http.ResponseWriter, r *http.Request) error {
+	q := newQuery(r)
+	limit, after := q.limit(), q.position("after")
+	if err := q.done(); err != nil {
+		return err
+	}
+	books, err := a.books()
+	if err != nil {
+		return err
+	}
+	aside, err := inquiry.Poisoned(r.Context(), books, mux.Vars(r)["name"])
+	if err != nil {
+		return err
+	}
+	if aside == nil {
+		aside = []ledger.Message{}
+	}
+	return answer(w, http.StatusOK, paged(aside, limit, after))
+}
+
+// requeue has what a consumer did not take delivered again.
+func (a *API) requeue(w http.ResponseWriter, r *http.Request) error {
+	if err := newQuery(r).done(); err != nil {
+		return err
+	}
+	var ask requeueAsk
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&ask); err != nil && !errors.Is(err, io.EOF) {
+		return problemf(http.StatusBadRequest, "the body: want {} or {\"ids\": [...]}: %s", err)
+	}
+	books, err := a.books()
+	if err != nil {
+		return err
+	}
+	n, err := inquiry.Requeue(r.Context(), books, mux.Vars(r)["name"], ask.IDs...)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusAccepted, requeueDone{Requeued: n})
+}
+
+func (a *API) books() (ledger.Books, error) {
+	if a.o.Books == nil {
+		return nil, problemf(http.StatusNotFound, "this gateway keeps no feeds")
+	}
+	return a.o.Books, nil
+}

@@ -26,6 +26,7 @@ func (e *Engine) beginOutage(cause error) {
 		e.faulted(cause) // what cannot be what was appended must not be appended to
 	}
 	close(e.away)
+	e.wake()
 	if errors.Is(cause, ledger.ErrClosed) {
 		e.lists = lists{}
 		return
@@ -109,6 +110,13 @@ type Outage struct {
 	Bytes  int64 // that the spool takes; 0 without one
 	Max    int64 // of Bytes
 	Err    error // why no decision can be recorded meanwhile; nil: the spool takes them
+}
+
+// AwaitOutage returns when the ledger is away, or when it no longer is.
+func (e *Engine) AwaitOutage(ctx context.Context, away bool) (Outage, error) {
+	err := e.until(ctx, func() bool { return (e.outage != nil) == away })
+	o, _ := e.Outage()
+	return o, err
 }
 
 // Outage says whether the ledger is away, and what waits for it.

@@ -121,9 +121,22 @@ func TestWhileTheLedgerIsAwayRequestsAreServedFromTheSpool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openSpooling(t, ledgertest.NewMemory(), ledgertest.NewMemory(), 1<<20, "a")
 		served := []uuid.UUID{w.serve()}
+		seen := make(chan Outage, 2)
+		go func() {
+			for _, away := range []bool{true, false} {
+				o, err := w.AwaitOutage(t.Context(), away)
+				if err != nil {
+					t.Error(err)
+				}
+				seen <- o
+			}
+		}()
 		back := w.away()
 		for range 50 {
 			served = append(served, w.serve())
+		}
+		if o := <-seen; o.Cause == nil {
+			t.Errorf("the beginning: %+v", o)
 		}
 		o, away := w.Outage()
 		if !away || o.Err != nil || o.Events != 101 || o.Bytes == 0 {
@@ -139,6 +152,9 @@ func TestWhileTheLedgerIsAwayRequestsAreServedFromTheSpool(t *testing.T) {
 		time.Sleep(time.Minute)
 		if _, away := w.Outage(); away {
 			t.Error("the outage did not end")
+		}
+		if o := <-seen; o.Cause != nil || o.Events != 0 {
+			t.Errorf("the end: %+v", o)
 		}
 		if n := w.disk.Size(); n != 0 {
 			t.Errorf("the spool still takes %d bytes", n)

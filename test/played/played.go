@@ -26,12 +26,16 @@ type Clock struct {
 	mu    sync.Mutex
 	now   events.Time
 	start time.Time // zero: it stands still between moves
+	real  bool      // it is the machine's, and nothing moves it
 }
 
 // Now is the clock's time.
 func (c *Clock) Now() events.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.real {
+		return events.At(time.Now())
+	}
 	if c.start.IsZero() {
 		return c.now
 	}
@@ -90,6 +94,9 @@ func NewClockAt(t events.Time) *Clock { return &Clock{now: t} }
 
 // NewTicking begins at Begin and ticks, so that waits end by themselves.
 func NewTicking() *Clock { return &Clock{now: Begin, start: time.Now()} }
+
+// NewReal is the machine's clock, for stores that have no other.
+func NewReal() *Clock { return &Clock{real: true} }
 
 // Close ends the engine and its log.
 func (g *Gateway) Close() {

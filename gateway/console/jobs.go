@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"sync"
 	"time"
 
@@ -28,12 +29,19 @@ type jobs struct {
 	wait sync.WaitGroup
 }
 
-// job is one such question. Its members after mu are guarded by it.
+// question is what a job answers.
+type question struct {
+	Title string
+	Page  string     // the template that shows the answer
+	Back  string     // where it was asked
+	Form  url.Values // what was typed there
+	ask   func(ctx context.Context, tell func(done, head events.Position)) (any, error)
+}
+
+// job is a question under way or answered. Its members after mu are guarded by it.
 type job struct {
+	question
 	ID      string
-	Title   string
-	Page    string // the template that shows its result
-	Back    string // where it was asked
 	Started events.Time
 	cancel  context.CancelFunc
 
@@ -49,7 +57,7 @@ func newJobs() *jobs { return &jobs{} }
 var errBusy = errors.New("too many questions are being answered; wait for one, or cancel it")
 
 // run starts a question. It ends by itself after jobDeadline.
-func (j *jobs) run(ctx context.Context, now func() events.Time, title, page, back string, ask func(ctx context.Context, tell func(done, head events.Position)) (any, error)) (*job, error) {
+func (j *jobs) run(ctx context.Context, now func() events.Time, q question) (*job, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.running() >= maxRunning {
@@ -57,13 +65,13 @@ func (j *jobs) run(ctx context.Context, now func() events.Time, title, page, bac
 	}
 	j.next++
 	ctx, cancel := context.WithTimeout(ctx, jobDeadline)
-	b := &job{ID: fmt.Sprint(j.next), Title: title, Page: page, Back: back, Started: now(), cancel: cancel}
+	b := &job{ID: fmt.Sprint(j.next), question: q, Started: now(), cancel: cancel}
 	if j.all = append(j.all, b); len(j.all) > maxJobs {
 		j.all = j.all[1:]
 	}
 	j.wait.Go(func() {
 		defer cancel()
-		result, err := ask(ctx, b.tell)
+		result, err := q.ask(ctx, b.tell)
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.result, b.err, b.ended = result, err, now()

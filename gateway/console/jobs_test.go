@@ -72,7 +72,12 @@ func TestWhatIfComparesSideBySide(t *testing.T) {
 				t.Errorf("%s: the result lacks %q: %s", name, want, part)
 			}
 		}
-		b.has(a.Header.Get("Location"), "Side by side")
+		page := b.has(a.Header.Get("Location"), "Side by side")
+		for _, typed := range form["park_cap"] {
+			if !strings.Contains(page, `name="park_cap" value="`+typed+`"`) {
+				t.Errorf("%s: the form has forgotten %q", name, typed)
+			}
+		}
 	}
 }
 

@@ -84,7 +84,7 @@ func functions() template.FuncMap {
 		"day":     func(t events.Time) string { return t.Std().Format("Mon 2 Jan") },
 		"iso":     func(t events.Time) string { return t.String() },
 		"millis":  func(t events.Time) int64 { return t.Std().UnixMilli() },
-		"seconds": func(s int64) string { return story.Span(time.Duration(s) * time.Second) },
+		"seconds": seconds,
 		"took":    func(ms int64) string { return story.Span(time.Duration(ms) * time.Millisecond) },
 		"number":  grouped,
 		"tone":    tone,
@@ -177,6 +177,14 @@ func grouped(v any) string {
 		s = s[:len(s)-3]
 	}
 	return sign + strings.Join(append([]string{s}, parts...), "\u202f")
+}
+
+// seconds is a whole number of them for people.
+func seconds(s int64) string {
+	if s == 0 {
+		return "0 s"
+	}
+	return story.Span(time.Duration(s) * time.Second)
 }
 
 // size is a number of bytes in the largest unit that it fills.

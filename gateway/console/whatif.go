@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -40,9 +41,9 @@ func telling() []string {
 }
 
 // knobs are all policy fields with what the form says of them.
-func (v *visit) knobs() (first, rest []knob) {
+func (v *visit) knobs(typed url.Values) (first, rest []knob) {
 	for _, key := range config.PolicyKeys(v.c.api.Policy()) {
-		k := knob{Key: key, Typed: strings.TrimSpace(v.r.PostFormValue(key.Name))}
+		k := knob{Key: key, Typed: strings.TrimSpace(typed.Get(key.Name))}
 		k.Doc = strings.ReplaceAll(key.Doc, "`", "")
 		if words := strings.Split(key.Kind, " or "); len(words) > 1 {
 			k.Choices = words
@@ -57,17 +58,19 @@ func (v *visit) knobs() (first, rest []knob) {
 }
 
 func whatIf(v *visit) error {
-	p := v.whatIf()
-	if b := v.c.jobs.find(v.r.URL.Query().Get("job")); b != nil && b.Page == whatIfTemplate {
-		s := b.State()
-		p.Job = &s
+	b := v.c.jobs.find(v.r.URL.Query().Get("job"))
+	if b == nil || b.Page != whatIfTemplate {
+		return v.show(whatIfTemplate, "What if", v.whatIf(nil))
 	}
+	p, s := v.whatIf(b.Form), b.State()
+	p.Job = &s
 	return v.show(whatIfTemplate, "What if", p)
 }
 
-func (v *visit) whatIf() *whatIfPage {
-	p := &whatIfPage{YAML: v.r.PostFormValue("policy"), Since: v.r.PostFormValue("since"), Until: v.r.PostFormValue("until")}
-	p.Knobs, p.Others = v.knobs()
+// whatIf is the form with what was typed into it.
+func (v *visit) whatIf(typed url.Values) *whatIfPage {
+	p := &whatIfPage{YAML: typed.Get("policy"), Since: typed.Get("since"), Until: typed.Get("until")}
+	p.Knobs, p.Others = v.knobs(typed)
 	for i := range p.Others {
 		p.Unfolded = p.Unfolded || p.Others[i].Typed != ""
 	}
@@ -87,16 +90,11 @@ func (p *whatIfPage) text() string {
 }
 
 func runWhatIf(v *visit) error {
-	p := v.whatIf()
+	p := v.whatIf(v.r.PostForm)
 	o, err := v.replayOptions(p)
 	if err == nil {
 		var b *job
-		b, err = v.c.jobs.run(background(v.r), v.c.api.Now, "What if", whatIfTemplate, "/what-if",
-			func(ctx context.Context, tell func(done, head events.Position)) (any, error) {
-				r, err := v.c.api.Replay(ctx, o, tell)
-				return compared{Result: r, Policy: p.text(), Since: o.Since, Until: o.Until}, err
-			})
-		if err == nil {
+		if b, err = v.c.jobs.run(background(v.r), v.c.api.Now, v.replay(p, o)); err == nil {
 			return v.to("/what-if", "job", b.ID)
 		}
 		err = busy(err)
@@ -107,11 +105,20 @@ func runWhatIf(v *visit) error {
 	return v.write(problem.Status, whatIfTemplate, "layout")
 }
 
+// replay is the question that a form asks.
+func (v *visit) replay(p *whatIfPage, o whatif.Options) question {
+	policy, api := p.text(), v.c.api
+	return question{Title: "What if", Page: whatIfTemplate, Back: "/what-if", Form: v.r.PostForm,
+		ask: func(ctx context.Context, tell func(done, head events.Position)) (any, error) {
+			r, err := api.Replay(ctx, o, tell)
+			return compared{Result: r, Policy: policy}, err
+		}}
+}
+
 // compared is what a replay came to.
 type compared struct {
 	whatif.Result
-	Policy       string
-	Since, Until events.Time
+	Policy string
 }
 
 func (v *visit) replayOptions(p *whatIfPage) (o whatif.Options, err error) {

@@ -81,8 +81,13 @@ func closed(p []byte, form dialect.Form) []byte {
 		}
 		return p
 	}
-	if n := len(p); n > 0 && p[n-1] != '\n' {
-		p = append(p, '\n')
+	switch rest := bytes.TrimRight(p, "\r\n"); string(p[len(rest):]) {
+	case "\n\n", "\r\n\r\n", "\r\r":
+		return p // it ends with a blank line
+	case "":
+		if len(p) > 0 { // else the client has all but the blank line
+			p = append(p, '\n')
+		}
 	}
 	return append(p, '\n')
 }

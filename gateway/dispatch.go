@@ -95,6 +95,9 @@ func (a *attempt) request() (*http.Request, error) {
 // broken is what a failed round trip or a broken body means.
 func (a *attempt) broken(err error) *failure {
 	f := &failure{cause: err}
+	if a.resp != nil {
+		f.status = a.resp.StatusCode
+	}
 	switch why := a.w.why(); {
 	case a.x.r.Context().Err() != nil:
 		f.gone = true

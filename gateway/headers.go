@@ -15,6 +15,9 @@ import (
 
 // travels says that a client's header may go to an upstream.
 func travels(name string) bool {
+	if strings.Contains(name, "_") { // servers of many languages take it for a hyphen
+		name = http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
+	}
 	switch name {
 	case "Content-Type", "Accept", "User-Agent", "Anthropic-Version", "Idempotency-Key", "X-Idempotency-Key":
 		return true
@@ -45,6 +48,9 @@ func travels(name string) bool {
 // returns says that an upstream's header may go to the client. Limits, retry
 // advice, organisations and cookies speak of one account of many.
 func returns(name string) bool {
+	if strings.Contains(name, "_") {
+		name = http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
+	}
 	switch name {
 	case "Content-Type", "Cache-Control", "X-Request-Id", "Request-Id", "Openai-Version", "Openai-Processing-Ms":
 		return true

@@ -28,6 +28,7 @@ type frames struct {
 	split  sse.Scanner
 	json   jsonscan.Scanner
 	tokens tokens
+	usage  events.Usage // as told by seen
 
 	frame   []byte // the frame at hand, nil when it came in pieces
 	partial bool   // a frame is coming in pieces
@@ -145,6 +146,18 @@ func (f *frames) conclude(name []byte) {
 		return
 	}
 	f.proto.judge(f, name)
+	if f.tokens.fresh {
+		f.count()
+	}
+}
+
+// count tells the usage so far: an answer may break off, or be given up, at any
+// frame.
+func (f *frames) count() {
+	f.tokens.fresh = false
+	f.tokens.usage(f.proto.dialect, &f.usage)
+	f.usage.Partial = f.seen.Terminal == ""
+	f.seen.Usage = &f.usage
 }
 
 // fail notes a frame with an error at its top level.
@@ -209,9 +222,8 @@ func (f *frames) verdict(err error) {
 	if f.seen.Terminal == "" && f.seen.Failed == nil && f.seen.Malformed == "" {
 		f.seen.Malformed = f.malformed()
 	}
-	if u := f.tokens.usage(f.proto.dialect); u != nil {
-		u.Partial = f.seen.Terminal == ""
-		f.seen.Usage = u
+	if !f.tokens.none() {
+		f.count()
 	}
 }
 

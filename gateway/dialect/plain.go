@@ -88,7 +88,9 @@ func (p *plain) End(error) {
 	for i := range p.facts.usage {
 		p.tokens.take(&p.json, &p.facts.usage[i])
 	}
-	if u := p.tokens.usage(p.facts.dialect); u != nil {
+	if !p.tokens.none() {
+		u := &events.Usage{}
+		p.tokens.usage(p.facts.dialect, u)
 		u.Partial = p.seen.Terminal == ""
 		p.seen.Usage = u
 	}

@@ -10,6 +10,7 @@ import (
 // nothing, and an explicit zero is a number (B103).
 type tokens struct {
 	input, cached, written, output, reasoning, tool, total events.OptInt
+	fresh                                                  bool // a count was read that usage has not told yet
 }
 
 // keepNumber bounds the text of a token count.
@@ -86,7 +87,7 @@ func (t *tokens) take(s *jsonscan.Scanner, u *usageFields) {
 	}
 	for i, r := range u.rows {
 		if v, ok := s.Int(u.first + i); ok {
-			*r.into(t) = events.Int(v)
+			*r.into(t), t.fresh = events.Int(v), true
 		}
 	}
 }
@@ -95,12 +96,9 @@ func (t *tokens) take(s *jsonscan.Scanner, u *usageFields) {
 func (t *tokens) none() bool { return *t == tokens{} }
 
 // usage is the counts in the ledger's terms: Input is all input, Output all
-// output, whatever the dialect counts apart. nil when nothing was said.
-func (t *tokens) usage(d events.Dialect) *events.Usage {
-	if t.none() {
-		return nil
-	}
-	u := &events.Usage{Input: t.input, CachedInput: t.cached, CacheWrite: t.written, Output: t.output, Reasoning: t.reasoning}
+// output, whatever the dialect counts apart.
+func (t *tokens) usage(d events.Dialect, u *events.Usage) {
+	*u = events.Usage{Input: t.input, CachedInput: t.cached, CacheWrite: t.written, Output: t.output, Reasoning: t.reasoning}
 	switch d {
 	case events.DialectAnthropic:
 		// The three are disjoint there (B101). Without the first the prompt is
@@ -116,7 +114,6 @@ func (t *tokens) usage(d events.Dialect) *events.Usage {
 			u.Output.V += t.reasoning.V // xAI counts reasoning beside completion_tokens
 		}
 	}
-	return u
 }
 
 // sum adds what is known to first; without first nothing is known.

@@ -48,6 +48,7 @@ type line struct {
 	sent  int64 // bytes of the request at hand that left
 	since time.Time
 	probe [1]byte
+	heads heads
 	alive bool
 	check func(fd uintptr) bool // made once
 }
@@ -83,6 +84,7 @@ func (w *line) Read(p []byte) (int, error) {
 	}
 	n, err := w.Conn.Read(p)
 	w.left -= int64(n)
+	w.heads.pass(p[:n])
 	return n, err
 }
 
@@ -199,6 +201,7 @@ func (d *direct) RoundTrip(ctx context.Context, req *http.Request) (*http.Respon
 func (d *direct) exchange(ctx context.Context, w *line, req *http.Request) (resp *http.Response, sent bool, err error) {
 	stop := context.AfterFunc(ctx, func() { _ = w.SetDeadline(longAgo) })
 	w.sent = 0
+	w.heads.begin()
 	w.w.Reset(w)
 	if err = req.Write(w.w); err == nil {
 		err = w.w.Flush()

@@ -90,8 +90,23 @@ func (e *Endpoint) Send(ctx context.Context, req *http.Request) (*http.Response,
 // without a client.
 func newTransport(d *dialer) *http.Transport {
 	return &http.Transport{
-		DialContext:            d.dial,
-		DialTLSContext:         d.dialTLS,
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c, err := d.dial(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			return &headConn{Conn: c}, nil
+		},
+		DialTLSContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c, err := d.dialTLS(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			if c.ConnectionState().NegotiatedProtocol == "h2" {
+				return c, nil // the transport tells HTTP/2 by the connection's type; it has no such lines
+			}
+			return &headConn{Conn: c}, nil
+		},
 		ForceAttemptHTTP2:      true,
 		MaxIdleConnsPerHost:    512,
 		IdleConnTimeout:        90 * time.Second,
@@ -132,7 +147,7 @@ func (d *dialer) dial(ctx context.Context, network, addr string) (net.Conn, erro
 	return nil, &Unreachable{"connect", err}
 }
 
-func (d *dialer) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
+func (d *dialer) dialTLS(ctx context.Context, network, addr string) (*tls.Conn, error) {
 	c, err := d.dial(ctx, network, addr)
 	if err != nil {
 		return nil, err

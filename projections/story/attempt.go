@@ -125,7 +125,10 @@ func outcomeWords(f *events.Failure, took string) string {
 		return "the client left after " + took
 	}
 	s := "no answer came within " + took
-	if f.Answer.Status != 0 {
+	switch broke := f.Class == events.ClassNetwork || f.Class == events.ClassTimeout; {
+	case broke && f.Answer.Status != 0:
+		s = fmt.Sprintf("its answer %d broke off after %s", f.Answer.Status, took)
+	case f.Answer.Status != 0:
 		s = fmt.Sprintf("it answered %d after %s", f.Answer.Status, took)
 	}
 	s += ", which is " + f.Class.String()

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/sdk/metric"
+
 	"github.com/waybill/waybill/gateway"
 	"github.com/waybill/waybill/gateway/admin"
 	"github.com/waybill/waybill/gateway/config"
@@ -51,6 +53,7 @@ type service struct {
 	gateway     *gateway.Gateway
 	poller      *quota.Poller
 	metrics     *metrics
+	otlp        *metric.MeterProvider // nil unless the environment names a collector
 	api         *admin.API
 	console     *console.Console
 	changes     *changes
@@ -73,7 +76,7 @@ type service struct {
 func (s *service) start(ctx context.Context) error {
 	s.failed = make(chan error, 2)
 	for _, step := range []func(context.Context) error{
-		s.expectChanges, s.startSandbox, s.loadConfig, s.openSpool, s.openLedger, s.bind, s.openPoller, s.openEngine, s.openGateway, s.openCheckpoints, s.openRetention, s.serveAdmin, s.openFeeds, s.serveData,
+		s.expectChanges, s.startSandbox, s.loadConfig, s.openSpool, s.openLedger, s.bind, s.openPoller, s.openEngine, s.openGateway, s.openCheckpoints, s.openOTLP, s.openRetention, s.serveAdmin, s.openFeeds, s.serveData,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -202,6 +205,7 @@ func (s *service) stop() error {
 	if s.data != nil {
 		errs = append(errs, s.data.drain(drainTime))
 	}
+	s.lastMetrics()
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
 	if s.gateway != nil {

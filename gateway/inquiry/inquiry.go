@@ -14,7 +14,6 @@ import (
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/views"
 	"github.com/waybill/waybill/ledger"
-	"github.com/waybill/waybill/projections/audit"
 	"github.com/waybill/waybill/projections/requests"
 	"github.com/waybill/waybill/projections/story"
 )
@@ -64,31 +63,6 @@ func Lookup(ctx context.Context, log Log) story.Lookup {
 	}
 }
 
-// Story is the whole story of a request.
-func Story(ctx context.Context, log Log, id uuid.UUID) (story.Request, error) {
-	own, err := log.Read(ctx, 0, ledger.Filter{Request: id}, 10_000)
-	if err != nil {
-		return story.Request{}, fmt.Errorf("read request %s: %w", id, err)
-	}
-	if len(own) == 0 {
-		return story.Request{}, fmt.Errorf("request %s: %w", id, ErrUnknownRequest)
-	}
-	b := story.NewBuilder(id)
-	a := audit.New(audit.Options{Only: b.Wants, Visit: b.Visit, Read: rereader(ctx, log)})
-	err = views.Each(ctx, log, 0, own[len(own)-1].Position, func(e *events.Event) error {
-		b.Add(e)
-		return a.Apply(e)
-	})
-	if err != nil {
-		return story.Request{}, fmt.Errorf("fold for request %s: %w", id, err)
-	}
-	s, ok := b.Finish(Lookup(ctx, log))
-	if !ok {
-		return s, fmt.Errorf("request %s: %w", id, ErrUnknownRequest)
-	}
-	return s, ctx.Err()
-}
-
 // Trouble is the last request that was refused or failed.
 func Trouble(ctx context.Context, log Log) (uuid.UUID, error) {
 	head, err := log.Head(ctx)
@@ -104,23 +78,4 @@ func Trouble(ctx context.Context, log Log) (uuid.UUID, error) {
 		return id, ErrNoTrouble
 	}
 	return id, nil
-}
-
-// Requests lists rows out of the whole ledger.
-func Requests(ctx context.Context, log Log, q requests.Query) ([]story.Row, bool, error) {
-	v := requests.NewFiltered(keep(q.Limit), q)
-	if err := views.Each(ctx, log, 0, 0, func(e *events.Event) error { v.Apply(e); return nil }); err != nil {
-		return nil, false, fmt.Errorf("list requests: %w", err)
-	}
-	rows, more := v.List(q)
-	return story.Rows(rows, v.Account), more, nil
-}
-
-// keep is how many ended requests a listing must hold to give limit of them:
-// they end in another order than they start.
-func keep(limit int) int {
-	if limit <= 0 {
-		return 1 << 30
-	}
-	return limit + 4096
 }

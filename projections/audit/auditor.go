@@ -89,8 +89,21 @@ func New(o Options) *Auditor {
 	return &Auditor{o: o, lists: listed.New(listsKept)}
 }
 
-func newLane() *lane {
-	adm, pin := admission.New(), pins.New()
+// From is an auditor that begins behind a position at which the views stand as
+// given. Apply every event from there on; decisions on older views must be
+// within reach of Options.Read.
+func From(o Options, at events.Position, adm *admission.View, pin *pins.View) *Auditor {
+	a := New(o)
+	l := laneOf(adm, pin)
+	l.live.Resume(at)
+	a.at, a.lanes = at, []*lane{l}
+	return a
+}
+
+func newLane() *lane { return laneOf(admission.New(), pins.New()) }
+
+func laneOf(adm *admission.View, pin *pins.View) *lane {
+
 	return &lane{live: projections.NewLive(adm, pin), view: routing.View{Admission: adm, Pins: pin, Cache: routing.NewCache()}}
 }
 

@@ -42,6 +42,15 @@ func NewBuilder(id uuid.UUID) *Builder {
 	return &Builder{id: id, rows: requests.New(1), routed: map[uint32]*events.AttemptRouted{}, model: map[uint32]string{}}
 }
 
+// Know names the accounts by roster number, for a story that does not begin with
+// the first event of the ledger. What the request's decisions refer to must be
+// Added as well.
+func (b *Builder) Know(roster []*admission.Account) {
+	for _, a := range roster {
+		b.rows.Apply(&events.Event{Header: events.Header{Account: a.ID}, Data: &events.AccountEnrolled{Settings: a.Settings}})
+	}
+}
+
 // Wants says whether a decision belongs to the story.
 func (b *Builder) Wants(e *events.Event) bool { return e.Request == b.id }
 

@@ -1,0 +1,232 @@
+package inquiry
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/views"
+	"github.com/waybill/waybill/ledger/snapshot"
+	"github.com/waybill/waybill/projections/requests"
+	"github.com/waybill/waybill/projections/story"
+)
+
+// Requests lists rows out of the whole ledger.
+func Requests(ctx context.Context, log Log, q requests.Query) ([]story.Row, bool, error) {
+	return RequestsAt(ctx, log, Moment{}, q)
+}
+
+// RequestsAt lists rows as they stood at a moment.
+func RequestsAt(ctx context.Context, log Log, m Moment, q requests.Query) ([]story.Row, bool, error) {
+	at, _, err := place(ctx, log, m)
+	if err != nil {
+		return nil, false, err
+	}
+	h := history{log: log, snaps: snapshot.Of(log, nil), q: q, newer: map[rowKey]int{}, version: requests.New(1).Version()}
+	whole, err := h.list(ctx, at)
+	if err != nil {
+		return nil, false, fmt.Errorf("list requests: %w", err)
+	}
+	if !whole {
+		return listFromZero(ctx, log, at, q)
+	}
+	rows, more := h.cut()
+	return story.Rows(rows, h.view.Account), more, nil
+}
+
+// listFromZero asks every event: there are no snapshots, or not all of them.
+func listFromZero(ctx context.Context, log Log, at events.Position, q requests.Query) ([]story.Row, bool, error) {
+	v := requests.NewFiltered(keep(q.Limit), q)
+	if at > 0 {
+		if err := views.Each(ctx, log, 0, at, func(e *events.Event) error { v.Apply(e); return nil }); err != nil {
+			return nil, false, fmt.Errorf("list requests: %w", err)
+		}
+	}
+	rows, more := v.List(q)
+	return story.Rows(rows, v.Account), more, nil
+}
+
+// keep is how many ended requests a listing must hold to give limit of them:
+// they end in another order than they start.
+func keep(limit int) int {
+	if limit <= 0 {
+		return 1 << 30
+	}
+	return limit + 4096
+}
+
+// history lists requests out of a view and the segments before it.
+type history struct {
+	log   Log
+	snaps *snapshot.Store
+	q     requests.Query
+
+	version uint32
+	view    *requests.View
+	rows    []requests.Row
+	newer   map[rowKey]int // how many newer segments tell of a row
+}
+
+// rowKey tells rows apart, see requests.Override.
+type rowKey struct {
+	id    uuid.UUID
+	first events.Position
+}
+
+// list collects the matching rows, as many as the limit needs. whole is false
+// when the segments do not reach back to the beginning.
+func (h *history) list(ctx context.Context, at events.Position) (whole bool, err error) {
+	newest, ok := h.snaps.Newest(ctx, requests.Segments, h.version, at)
+	if !ok {
+		return false, ctx.Err()
+	}
+	last, err := requests.ReadSegment(newest.State)
+	if err != nil {
+		return false, ctx.Err()
+	}
+	end := last.At
+	if _, whole := h.index(ctx, end); !whole {
+		end = last.From // the view has what ended behind it
+	}
+	h.view = requests.New(int(max(views.Every, at-newest.At.Position)))
+	from, err := views.To(ctx, h.log, at, nil, nil, h.view)
+	if err != nil || from != newest.At.Position {
+		return false, err
+	}
+	all := h.q
+	all.Limit = 0
+	h.rows, _ = h.view.List(all)
+	if h.q.OldestFirst {
+		return h.upwards(ctx, end)
+	}
+	return h.downwards(ctx, end)
+}
+
+// downwards goes from segment to segment until no older one can have a row
+// that comes before those that were found: what ended up to a position began
+// there or before it.
+func (h *history) downwards(ctx context.Context, end events.Position) (bool, error) {
+	for end > 0 {
+		x, ok := h.index(ctx, end)
+		if !ok {
+			return false, ctx.Err()
+		}
+		if ok, err := h.segment(ctx, x); !ok || err != nil {
+			return false, err
+		}
+		h.overridden(x, 1)
+		if end = x.From; h.enough(func(first events.Position) bool { return first > x.From }) {
+			break
+		}
+	}
+	return true, nil
+}
+
+// upwards reads the indexes down to where the answer may begin, and then the
+// segments from there until no younger one can have a row that comes before
+// those that were found: what ends later began later, or was open.
+func (h *history) upwards(ctx context.Context, end events.Position) (bool, error) {
+	var list []*requests.Index
+	for end > h.q.After {
+		x, ok := h.index(ctx, end)
+		if !ok {
+			return false, ctx.Err()
+		}
+		h.overridden(x, 1)
+		list = append(list, x)
+		end = x.From
+	}
+	for _, x := range slices.Backward(list) {
+		h.overridden(x, -1)
+		if ok, err := h.segment(ctx, x); !ok || err != nil {
+			return false, err
+		}
+		settled := x.At
+		if x.OpenLow != 0 {
+			settled = x.OpenLow - 1
+		}
+		if h.enough(func(first events.Position) bool { return first <= settled }) {
+			break
+		}
+	}
+	return true, nil
+}
+
+// overridden counts the rows that a segment tells anew.
+func (h *history) overridden(x *requests.Index, n int) {
+	for _, o := range x.Overridden {
+		h.newer[rowKey{o.ID, o.First}] += n
+	}
+}
+
+// enough says whether more rows than the limit are known of which nothing that
+// is still to be read comes before.
+func (h *history) enough(settled func(events.Position) bool) bool {
+	if h.q.Limit <= 0 {
+		return false
+	}
+	n := 0
+	for i := range h.rows {
+		if settled(h.rows[i].First) {
+			n++
+		}
+	}
+	return n > h.q.Limit
+}
+
+// index is that of the segment which ends at a position.
+func (h *history) index(ctx context.Context, at events.Position) (*requests.Index, bool) {
+	s, ok := h.snaps.Newest(ctx, requests.Indexes, h.version, at)
+	if !ok || s.At.Position != at {
+		return nil, false
+	}
+	x, err := requests.ReadIndex(s.State)
+	return x, err == nil && x.At == at && x.From < at
+}
+
+// segment takes the matching rows of a segment, if it may have any. It is false
+// when the segment is not there: a fold from zero answers instead.
+func (h *history) segment(ctx context.Context, x *requests.Index) (bool, error) {
+	if !x.May(h.view, &h.q) {
+		return true, nil
+	}
+	s, ok := h.snaps.Newest(ctx, requests.Segments, h.version, x.At)
+	if !ok || s.At.Position != x.At {
+		return false, ctx.Err()
+	}
+	seg, err := requests.ReadSegment(s.State)
+	if err != nil {
+		return false, ctx.Err()
+	}
+	for _, r := range seg.Ended {
+		h.take(r)
+	}
+	return true, nil
+}
+
+// take keeps a row that is asked for, unless something newer tells of it.
+func (h *history) take(r *requests.Row) {
+	if !h.q.Match(h.view, r) || h.newer[rowKey{r.ID, r.First}] > 0 {
+		return
+	}
+	if newer, ok := h.view.Get(r.ID); ok && newer.First == r.First {
+		return
+	}
+	h.rows = append(h.rows, *r)
+}
+
+// cut sorts what was found and cuts it to the limit.
+func (h *history) cut() (rows []requests.Row, more bool) {
+	slices.SortFunc(h.rows, func(a, b requests.Row) int { return cmp.Compare(a.First, b.First) })
+	if !h.q.OldestFirst {
+		slices.Reverse(h.rows)
+	}
+	if h.q.Limit > 0 && len(h.rows) > h.q.Limit {
+		return h.rows[:h.q.Limit], true
+	}
+	return h.rows, false
+}

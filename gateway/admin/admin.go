@@ -71,7 +71,8 @@ type Check struct {
 type API struct {
 	o     Options
 	guard Guard
-	heavy chan struct{} // one question that folds from zero at a time
+	heavy chan struct{} // one question that reads the whole ledger at a time
+	light chan struct{} // and few that read a part of it
 	life  context.Context
 	end   context.CancelFunc
 	http  http.Handler
@@ -82,7 +83,7 @@ func New(o Options) *API {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	a := &API{o: o, guard: NewGuard(o.Token, o.Hosts), heavy: make(chan struct{}, 1)}
+	a := &API{o: o, guard: NewGuard(o.Token, o.Hosts), heavy: make(chan struct{}, 1), light: make(chan struct{}, 8)}
 	a.life, a.end = context.WithCancel(context.Background())
 	a.http = a.router()
 	return a
@@ -138,11 +139,20 @@ func (a *API) guarded(serve func(*API, http.ResponseWriter, *http.Request) error
 	})
 }
 
-// alone runs a question that folds from zero when no other one does.
+// alone runs a question that reads the whole ledger when no other one does.
 func (a *API) alone(ctx context.Context, fn func(context.Context) error) error {
+	return within(ctx, a.heavy, fn)
+}
+
+// few runs a question that reads a part of the ledger when not too many do.
+func (a *API) few(ctx context.Context, fn func(context.Context) error) error {
+	return within(ctx, a.light, fn)
+}
+
+func within(ctx context.Context, slots chan struct{}, fn func(context.Context) error) error {
 	select {
-	case a.heavy <- struct{}{}:
-		defer func() { <-a.heavy }()
+	case slots <- struct{}{}:
+		defer func() { <-slots }()
 		return fn(ctx)
 	case <-ctx.Done():
 		return ctx.Err()

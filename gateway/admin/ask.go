@@ -62,7 +62,7 @@ func (a *API) Accounts(ctx context.Context, m inquiry.Moment, asked bool, id, mo
 	if !asked {
 		return a.live(ctx, id, model)
 	}
-	err = a.alone(ctx, func(ctx context.Context) error {
+	err = a.few(ctx, func(ctx context.Context) error {
 		out, err = inquiry.Accounts(ctx, a.o.Log, m, id, model)
 		return err
 	})
@@ -92,7 +92,7 @@ func (a *API) live(ctx context.Context, id, model string) ([]story.Account, erro
 
 // Spells are how an account stood over a span of time.
 func (a *API) Spells(ctx context.Context, of inquiry.TrackOf) (t inquiry.Track, err error) {
-	err = a.alone(ctx, func(ctx context.Context) (err error) {
+	err = a.few(ctx, func(ctx context.Context) (err error) {
 		t, err = inquiry.Spells(ctx, a.o.Log, of)
 		return err
 	})
@@ -100,14 +100,17 @@ func (a *API) Spells(ctx context.Context, of inquiry.TrackOf) (t inquiry.Track, 
 }
 
 // Requests lists requests: from the live view where it holds all that is asked
-// for, else out of the ledger. more says that others follow.
-func (a *API) Requests(ctx context.Context, ask requests.Query) (rows []story.Row, more bool, err error) {
-	rows, more, whole := a.liveRows(ask)
-	if whole {
-		return rows, more, nil
+// for, else out of the ledger, and always so as of a moment if one is asked for.
+// more says that others follow.
+func (a *API) Requests(ctx context.Context, m inquiry.Moment, asked bool, ask requests.Query) (rows []story.Row, more bool, err error) {
+	if !asked {
+		var whole bool
+		if rows, more, whole = a.liveRows(ask); whole {
+			return rows, more, nil
+		}
 	}
-	err = a.alone(ctx, func(ctx context.Context) (err error) {
-		rows, more, err = inquiry.Requests(ctx, a.o.Log, ask)
+	err = a.few(ctx, func(ctx context.Context) (err error) {
+		rows, more, err = inquiry.RequestsAt(ctx, a.o.Log, m, ask)
 		return err
 	})
 	return rows, more, err
@@ -130,19 +133,21 @@ func (a *API) liveRows(ask requests.Query) (rows []story.Row, more, whole bool) 
 	return rows, more, whole
 }
 
-// Story is the whole story of a request.
-func (a *API) Story(ctx context.Context, id uuid.UUID) (s story.Request, err error) {
-	err = a.alone(ctx, func(ctx context.Context) (err error) {
-		s, err = inquiry.Story(ctx, a.o.Log, id)
+// Story is the story of a request, as far as it had come at a moment; the zero
+// one is now.
+func (a *API) Story(ctx context.Context, m inquiry.Moment, id uuid.UUID) (s story.Request, err error) {
+	err = a.few(ctx, func(ctx context.Context) (err error) {
+		s, err = inquiry.StoryAt(ctx, a.o.Log, m, id)
 		return err
 	})
 	return s, err
 }
 
-// Usage sums what was recorded between two instants (zero: no bound).
-func (a *API) Usage(ctx context.Context, by usage.By, since, until events.Time) (sums []usage.Sum, err error) {
-	err = a.alone(ctx, func(ctx context.Context) (err error) {
-		sums, err = inquiry.Usage(ctx, a.o.Log, by, since, until)
+// Usage sums what was recorded between two instants (zero: no bound), up to a
+// moment; the zero one is now.
+func (a *API) Usage(ctx context.Context, m inquiry.Moment, by usage.By, since, until events.Time) (sums []usage.Sum, err error) {
+	err = a.few(ctx, func(ctx context.Context) (err error) {
+		sums, err = inquiry.UsageAt(ctx, a.o.Log, m, by, since, until)
 		return err
 	})
 	return sums, err
@@ -157,9 +162,10 @@ func (a *API) Replay(ctx context.Context, o whatif.Options, p inquiry.Progress) 
 	return out, err
 }
 
-// LedgerState says where the ledger ends and how far the views are.
-func (a *API) LedgerState(ctx context.Context) (LedgerState, error) {
-	head, err := a.o.Log.Head(ctx)
+// LedgerState says where the ledger ends, or ended at a moment, and how far the
+// views are.
+func (a *API) LedgerState(ctx context.Context, m inquiry.Moment) (LedgerState, error) {
+	head, err := inquiry.HeadAt(ctx, a.o.Log, m)
 	if err != nil {
 		return LedgerState{}, err
 	}

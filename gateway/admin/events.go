@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/inquiry"
 	"github.com/waybill/waybill/ledger"
 )
 
@@ -16,8 +17,18 @@ import (
 func (a *API) events(w http.ResponseWriter, r *http.Request) error {
 	q := newQuery(r)
 	f, after, limit := q.filter(), q.position("after"), q.limit()
+	m, asked := q.moment(a.o.Engine.Now())
 	if err := q.done(); err != nil {
 		return err
+	}
+	if asked {
+		head, err := inquiry.HeadAt(r.Context(), a.o.Log, m)
+		if err != nil {
+			return err
+		}
+		if f.UpTo = head.Position; f.UpTo == 0 {
+			return answer(w, http.StatusOK, list[json.RawMessage]{Data: []json.RawMessage{}})
+		}
 	}
 	got, err := a.o.Log.Read(r.Context(), after, f, limit+1)
 	if err != nil {

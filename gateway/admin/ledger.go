@@ -33,10 +33,12 @@ type Signed struct {
 }
 
 func (a *API) ledger(w http.ResponseWriter, r *http.Request) error {
-	if err := newQuery(r).done(); err != nil {
+	q := newQuery(r)
+	m, _ := q.moment(a.o.Engine.Now())
+	if err := q.done(); err != nil {
 		return err
 	}
-	out, err := a.LedgerState(r.Context())
+	out, err := a.LedgerState(r.Context(), m)
 	if err != nil {
 		return err
 	}
@@ -97,11 +99,12 @@ func (a *API) usage(w http.ResponseWriter, r *http.Request) error {
 			q.refuse("by", "account, model, client or day")
 		}
 	}
+	m, _ := q.moment(a.o.Engine.Now())
 	since, until, limit, after := q.time("since"), q.time("until"), q.limit(), q.position("after")
 	if err := q.done(); err != nil {
 		return err
 	}
-	sums, err := a.Usage(r.Context(), by, since, until)
+	sums, err := a.Usage(r.Context(), m, by, since, until)
 	if err != nil {
 		return err
 	}

@@ -10,10 +10,11 @@ import (
 func (a *API) requestRows(w http.ResponseWriter, r *http.Request) error {
 	q := newQuery(r)
 	ask := q.requests()
+	m, asked := q.moment(a.o.Engine.Now())
 	if err := q.done(); err != nil {
 		return err
 	}
-	rows, more, err := a.Requests(r.Context(), ask)
+	rows, more, err := a.Requests(r.Context(), m, asked, ask)
 	if err != nil {
 		return err
 	}
@@ -26,14 +27,16 @@ func (a *API) requestRows(w http.ResponseWriter, r *http.Request) error {
 
 // request is the whole story of one request.
 func (a *API) request(w http.ResponseWriter, r *http.Request) error {
-	if err := newQuery(r).done(); err != nil {
+	q := newQuery(r)
+	m, _ := q.moment(a.o.Engine.Now())
+	if err := q.done(); err != nil {
 		return err
 	}
 	id, err := parseID(r)
 	if err != nil {
 		return err
 	}
-	s, err := a.Story(r.Context(), id)
+	s, err := a.Story(r.Context(), m, id)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,8 @@ type param struct{ name, format, about string }
 var (
 	pageParams = []param{{"limit", "integer", "how many at most (1000)"}, {"after", "integer", "go on after this: the former page's next"}}
 	timeParams = []param{{"since", "date-time", "not before"}, {"until", "date-time", "before"}}
-	asofParams = []param{{"at", "date-time", "as of an instant"}, {"position", "integer", "as of a position of the ledger"}, {"model", "string", "about this model"}}
+	asofParams = []param{{"at", "date-time", "as of an instant"}, {"position", "integer", "as of a position of the ledger"}}
+	modelParam = []param{{"model", "string", "about this model"}}
 )
 
 // routes is the one table of the API.
@@ -39,19 +40,19 @@ func reads() []route {
 	get := http.MethodGet
 	eventFilter := join([]param{{"account", "string", ""}, {"request", "uuid", ""}, {"type", "string", "one or more types, separated by commas"}}, timeParams)
 	return []route{
-		{get, "/accounts", (*API).accounts, doc{summary: "All accounts: state, verdict, windows, credit", params: join(asofParams, pageParams), answer: list[story.Account]{}}},
-		{get, "/accounts/{id}", (*API).account, doc{summary: "One account, and of a model where one is named", params: asofParams, answer: story.Account{}}},
+		{get, "/accounts", (*API).accounts, doc{summary: "All accounts: state, verdict, windows, credit", params: join(asofParams, modelParam, pageParams), answer: list[story.Account]{}}},
+		{get, "/accounts/{id}", (*API).account, doc{summary: "One account, and of a model where one is named", params: join(asofParams, modelParam), answer: story.Account{}}},
 		{get, "/requests", (*API).requestRows, doc{summary: "One row per request, newest first, refused ones included", params: join([]param{
 			{"outcome", "string", "served, failed, refused, aborted or open"}, {"account", "string", "tried or serving"}, {"skipped", "string", "an account that a verdict kept out"},
 			{"client", "string", ""}, {"model", "string", "as asked"}, {"session", "string", "as the client named it, or its digest"}, {"order", "string", "desc (default) or asc"}},
-			timeParams, pageParams), answer: list[story.Row]{}}},
-		{get, "/requests/{id}", (*API).request, doc{summary: "The whole story of a request: decisions, candidates, evidence, attempts, replay", answer: story.Request{}}},
-		{get, "/events", (*API).events, doc{summary: "Events as stored", params: join(eventFilter, pageParams), answer: list[events.Event]{}}},
+			timeParams, asofParams, pageParams), answer: list[story.Row]{}}},
+		{get, "/requests/{id}", (*API).request, doc{summary: "The whole story of a request: decisions, candidates, evidence, attempts, replay", params: asofParams, answer: story.Request{}}},
+		{get, "/events", (*API).events, doc{summary: "Events as stored", params: join(eventFilter, asofParams, pageParams), answer: list[events.Event]{}}},
 		{get, "/events/stream", (*API).stream, doc{summary: "Events as they are committed (server-sent events)", params: join(eventFilter, []param{{"after", "integer", "start after this position; without it, now"}}), media: "text/event-stream"}},
-		{get, "/usage", (*API).usage, doc{summary: "Requests, tokens, skips and refusals", params: join([]param{{"by", "string", "account (default), model, client or day"}}, timeParams, pageParams), answer: list[usage.Sum]{}}},
+		{get, "/usage", (*API).usage, doc{summary: "Requests, tokens, skips and refusals", params: join([]param{{"by", "string", "account (default), model, client or day"}}, timeParams, asofParams, pageParams), answer: list[usage.Sum]{}}},
 		{get, "/feeds", (*API).feeds, doc{summary: "Consumers of committed events: how far they are, and what they did not take", params: pageParams, answer: list[inquiry.Feed]{}}},
 		{get, "/feeds/{name}/poisoned", (*API).poisoned, doc{summary: "Messages that a consumer did not take", params: pageParams, answer: list[ledger.Message]{}}},
-		{get, "/ledger", (*API).ledger, doc{summary: "Where the ledger ends, and how far the views are", answer: LedgerState{}}},
+		{get, "/ledger", (*API).ledger, doc{summary: "Where the ledger ends, and how far the views are", params: asofParams, answer: LedgerState{}}},
 		{get, "/ledger/checkpoint", (*API).checkpoint, doc{summary: "The latest signed checkpoint of the ledger, for `waybill verify --checkpoint`", media: "text/plain"}},
 		{get, "/state", (*API).state, doc{summary: "Digests of the live views' canonical state, for rebuild --check", answer: list[inquiry.State]{}}},
 		{get, "/openapi.json", (*API).openapi, doc{summary: "This description", media: "application/json"}},

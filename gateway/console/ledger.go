@@ -23,7 +23,7 @@ const ledgerTemplate = "ledger"
 
 func ledgerPageOf(v *visit) (p ledgerPage, err error) {
 	p = ledgerPage{Where: v.frame.About.Ledger}
-	if p.LedgerState, err = v.c.api.LedgerState(v.r.Context()); err != nil {
+	if p.LedgerState, err = v.c.api.LedgerState(v.r.Context(), inquiry.Moment{}); err != nil {
 		return p, err
 	}
 	if m, past := v.moment(); past {

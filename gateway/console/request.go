@@ -4,6 +4,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/gorilla/mux"
 
+	"github.com/waybill/waybill/gateway/inquiry"
 	"github.com/waybill/waybill/projections/story"
 )
 
@@ -20,7 +21,7 @@ func request(v *visit) error {
 	if err != nil {
 		return badRequest("A request id is a UUID, as Waybill-Request-Id has it.")
 	}
-	s, err := v.c.api.Story(v.r.Context(), id)
+	s, err := v.c.api.Story(v.r.Context(), inquiry.Moment{}, id)
 	if err != nil {
 		return err
 	}

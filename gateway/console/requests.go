@@ -41,8 +41,9 @@ func requestList(v *visit) error {
 		}
 		p.Paged = true
 	}
+	m, past := v.moment()
 	var more bool
-	if p.Rows, more, err = v.c.api.Requests(v.r.Context(), ask); err != nil {
+	if p.Rows, more, err = v.c.api.Requests(v.r.Context(), m, past, ask); err != nil {
 		return err
 	}
 	if more {

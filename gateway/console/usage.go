@@ -36,7 +36,7 @@ func usagePage(v *visit) error {
 	if at := v.frame.At; at != 0 && (p.To == 0 || p.To > at) {
 		p.To = at
 	}
-	if p.Rows, err = v.c.api.Usage(v.r.Context(), by, p.From, p.To); err != nil {
+	if p.Rows, err = v.c.api.Usage(v.r.Context(), inquiry.Moment{}, by, p.From, p.To); err != nil {
 		return err
 	}
 	for i := range p.Rows {

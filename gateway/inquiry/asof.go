@@ -19,6 +19,19 @@ type Moment struct {
 	Now      events.Time // for neither, and for a position at the head
 }
 
+// HeadAt is where the ledger stood at a moment.
+func HeadAt(ctx context.Context, log Log, m Moment) (ledger.Head, error) {
+	at, _, err := place(ctx, log, m)
+	if err != nil || at == 0 {
+		return ledger.Head{}, err
+	}
+	got, err := log.Read(ctx, at-1, ledger.Filter{UpTo: at}, 1)
+	if err != nil || len(got) == 0 {
+		return ledger.Head{}, fmt.Errorf("read position %d: %w", at, err)
+	}
+	return ledger.Head{Position: at, Hash: got[0].Hash, RecordedAt: got[0].RecordedAt}, nil
+}
+
 // place turns a moment into the position to fold to and the instant to judge at.
 func place(ctx context.Context, log Log, m Moment) (events.Position, events.Time, error) {
 	head, err := log.Head(ctx)

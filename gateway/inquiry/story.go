@@ -106,6 +106,8 @@ func listOf(p events.Payload) events.Ref {
 		return p.Listed
 	case *events.RequestRefused:
 		return p.Listed
+	case *events.RequestEnded:
+		return p.Reply.Listed
 	}
 	if f, ok := events.FailureOf(p); ok && f.Reply != nil {
 		return f.Reply.Listed

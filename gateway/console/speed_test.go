@@ -41,7 +41,7 @@ type speed struct {
 // 100 ms; the short form is a part of every test run and bounds nothing but a
 // fold from zero, which takes longer than all of it.
 func TestProvePagesAnswerAtOnce(t *testing.T) {
-	requests, accounts, most := 1500, 40, 20*pageTime
+	requests, accounts, most := 500, 30, 20*pageTime
 	if long := os.Getenv("WAYBILL_PROVE"); long != "" {
 		requests, accounts, most = 330_000, 200, pageTime
 		if n, err := strconv.Atoi(long); err == nil && n > 1 {

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -30,14 +31,19 @@ func (a *API) feeds(w http.ResponseWriter, r *http.Request) error {
 	if err := q.done(); err != nil {
 		return err
 	}
-	out := []inquiry.Feed{}
-	if a.o.Books != nil {
-		var err error
-		if out, err = inquiry.Feeds(r.Context(), a.o.Log, a.o.Books); err != nil {
-			return err
-		}
+	out, err := a.Feeds(r.Context())
+	if err != nil {
+		return err
 	}
 	return answer(w, http.StatusOK, paged(out, limit, after))
+}
+
+// Feeds are the consumers of committed events that have a place.
+func (a *API) Feeds(ctx context.Context) ([]inquiry.Feed, error) {
+	if a.o.Books == nil {
+		return []inquiry.Feed{}, nil
+	}
+	return inquiry.Feeds(ctx, a.o.Log, a.o.Books)
 }
 
 // poisoned lists what a consumer did not take.

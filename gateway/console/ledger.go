@@ -15,6 +15,7 @@ type ledgerPage struct {
 	admin.LedgerState
 	Where  string
 	Checks []admin.Check
+	Feeds  []inquiry.Feed
 	Job    *jobState // the last verification
 	AsOf   events.Position
 }
@@ -30,6 +31,9 @@ func ledgerPageOf(v *visit) (p ledgerPage, err error) {
 		if p.AsOf, err = inquiry.Place(v.r.Context(), v.c.api.Log(), m); err != nil {
 			return p, err
 		}
+	}
+	if p.Feeds, err = v.c.api.Feeds(v.r.Context()); err != nil {
+		return p, err
 	}
 	p.Checks = v.c.api.Checks(v.r.Context())
 	if b := v.c.jobs.last(ledgerTemplate); b != nil {

@@ -9,6 +9,8 @@ import (
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/engine"
 	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/ledger/ledgertest"
+	"github.com/waybill/waybill/ledger/spool"
 )
 
 // gateway is a place where processes run, one at a time.
@@ -17,6 +19,7 @@ type gateway struct {
 	proc  *process      // nil while it is down
 	drift time.Duration // its machine's clock is off by this; a process takes it over when it starts
 	runs  int
+	disk  *ledgertest.Memory // where its spool is; nil: it has none
 }
 
 // process is one run of a gateway.
@@ -28,6 +31,8 @@ type process struct {
 	life   context.Context
 	kill   context.CancelFunc
 	closed chan struct{}
+	disk   *disk        // nil when there is no spool
+	spool  *spool.Spool // of it
 
 	queue    []*request
 	deciding *request
@@ -54,6 +59,11 @@ func (w *world) start(g *gateway) {
 	if off := g.drift; off != 0 {
 		o.Now = func() events.Time { return events.At(time.Now().Add(off)) }
 	}
+	if err := p.mount(w, g); err != nil {
+		w.fail("g%d: %v", g.no, err)
+		return
+	}
+	o.Spool = p.spool
 	w.note("g%d starts", g.no)
 	go func() {
 		e, err := engine.Open(p.life, o)
@@ -90,6 +100,9 @@ func (w *world) crash(g *gateway) {
 	w.note("g%d crashes", g.no)
 	g.proc = nil
 	p.port.clear()
+	if p.disk != nil {
+		p.disk.gone.Store(true)
+	}
 	for _, o := range w.desk.of(p.port) {
 		if o.kind == opCommit && o.stuck == 0 && w.rand.IntN(2) == 0 {
 			w.note("g%d: the append under way takes effect", g.no)
@@ -130,9 +143,27 @@ func (w *world) bury(p *process, e *engine.Engine) {
 		if e != nil {
 			_ = e.Close(ctx)
 		}
-		_ = p.log.Close()
-		close(p.closed)
+		p.close()
 	}()
+}
+
+// close gives up what a process had open.
+func (p *process) close() {
+	_ = p.log.Close()
+	if p.spool != nil {
+		_ = p.spool.Close()
+	}
+	close(p.closed)
+}
+
+// mount opens the spool on the gateway's disk.
+func (p *process) mount(w *world, g *gateway) (err error) {
+	if g.disk == nil {
+		return nil
+	}
+	p.disk = &disk{Memory: g.disk}
+	p.spool, err = spool.Open(p.life, p.disk, w.size.Spool)
+	return err
 }
 
 // deploy replaces a process in good order: requests end, what was recorded is
@@ -173,10 +204,7 @@ func (w *world) shutdown(p *process) {
 	if !ended {
 		w.fail("g%d does not close", p.gate.no)
 	}
-	go func() {
-		_ = p.log.Close()
-		close(p.closed)
-	}()
+	go p.close()
 	w.settle()
 	p.gate.proc = nil
 	w.stopped(p)

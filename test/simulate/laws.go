@@ -23,6 +23,10 @@ type laws struct {
 	times    []events.Time // of each commit, by position
 	whole    map[*process]events.Time
 
+	owed struct { // what clients were told, and the ledger must have in the end
+		answered []try
+		refused  []*request
+	}
 	acked, refused, trials, crashes, outages int
 }
 
@@ -144,19 +148,39 @@ func (w *world) compare(g *gateway, v routing.View, zero *views, now events.Time
 	}
 }
 
-// acknowledged: a client has got an answer; its decision must be in the ledger.
+// acknowledged: a client has got an answer; its decision must be in the ledger,
+// or on the gateway's own disk until it is there.
 func (l *laws) acknowledged(r *request, refusal bool) {
 	l.w.observe()
+	disk := r.proc.gate.disk
 	if refusal {
 		l.refused++
-		if l.w.oracle.refused[r.id] == 0 {
+		l.owed.refused = append(l.owed.refused, r)
+		if l.w.oracle.refused[r.id] == 0 && !spooled(disk, r.id, r.ask.Attempt, events.KindRequestRefused) {
 			l.w.fail("I6: request %d was refused and has no row", r.no)
 		}
 		return
 	}
 	l.acked++
-	if l.w.oracle.routed[try{r.id, r.lastTry}] == 0 {
-		l.w.fail("request %d got an answer whose decision is not in the ledger", r.no)
+	k := try{r.id, r.lastTry}
+	l.owed.answered = append(l.owed.answered, k)
+	if l.w.oracle.routed[k] == 0 && !spooled(disk, r.id, r.lastTry, events.KindAttemptRouted) {
+		l.w.fail("output commit: request %d got an answer whose decision is not durable", r.no)
+	}
+}
+
+// delivered: what was told to clients is in the ledger in the end, wherever it
+// was kept meanwhile.
+func (l *laws) delivered() {
+	for _, k := range l.owed.answered {
+		if l.w.oracle.routed[k] == 0 {
+			l.w.fail("delivery: the decision of an answered attempt %d never came to the ledger", k.attempt)
+		}
+	}
+	for _, r := range l.owed.refused {
+		if l.w.oracle.refused[r.id] == 0 {
+			l.w.fail("delivery: the refusal of request %d never came to the ledger", r.no)
+		}
 	}
 }
 
@@ -164,6 +188,7 @@ func (l *laws) acknowledged(r *request, refusal bool) {
 // derived again alike.
 func (l *laws) atTheEnd() {
 	w := l.w
+	l.delivered()
 	for k, at := range w.oracle.routed {
 		if w.oracle.ended[k] == 0 {
 			w.fail("I4: the attempt at %d has no outcome", at)

@@ -11,8 +11,9 @@ type Size struct {
 	Gateways int
 	Accounts int
 	Steps    int
-	Skewed   bool // clocks are wrong: the laws that compare instants of two clocks do not apply
-	Crowded  bool // two accounts share one quota group
+	Skewed   bool  // clocks are wrong: the laws that compare instants of two clocks do not apply
+	Crowded  bool  // two accounts share one quota group
+	Spool    int64 // bytes of each gateway's spool; 0: it has none
 }
 
 func (s Size) String() string {
@@ -22,6 +23,9 @@ func (s Size) String() string {
 	}
 	if s.Crowded {
 		extra += ", one quota group"
+	}
+	if s.Spool > 0 {
+		extra += fmt.Sprintf(", spools of %d bytes", s.Spool)
 	}
 	return fmt.Sprintf("%d gateways, %d accounts, %d steps%s", s.Gateways, s.Accounts, s.Steps, extra)
 }
@@ -48,6 +52,7 @@ var odds = []struct {
 func Script(seed uint64) (Size, []Step) {
 	r := rand.New(rand.NewPCG(seed, 0x5eed))
 	size := Size{Gateways: 2 + r.IntN(3), Accounts: 1 + r.IntN(4), Steps: 30 + r.IntN(50), Skewed: r.IntN(5) == 0}
+	size.Spool = []int64{0, 1 << 30, 1 << 30, 8 << 10}[r.IntN(4)]
 	size.Crowded = size.Accounts > 2 && r.IntN(3) == 0
 	sum := 0
 	for i := range odds {

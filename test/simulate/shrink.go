@@ -39,7 +39,7 @@ func Shrink(size Size, steps []Step, law string, until time.Time, run func(Size,
 func smaller(s Size) []Size {
 	var out []Size
 	for g := s.Gateways - 1; g > 0; g-- {
-		out = append(out, Size{Gateways: g, Accounts: s.Accounts, Skewed: s.Skewed, Crowded: s.Crowded})
+		out = append(out, Size{Gateways: g, Accounts: s.Accounts, Skewed: s.Skewed, Crowded: s.Crowded, Spool: s.Spool})
 	}
 	return out
 }

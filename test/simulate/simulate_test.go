@@ -39,7 +39,7 @@ func explain(t *testing.T, seed uint64, r Result) string {
 	size, steps := Script(seed)
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d, %s: at step %d: %v\nmake simulate SEED=%d replays it\n", seed, size, r.Step, r.Failure, seed)
-	small, short := Shrink(size, steps, Law(r.Failure), time.Now().Add(10*time.Second), func(s Size, steps []Step) error {
+	small, short := Shrink(size, steps, Law(r.Failure), time.Now().Add(time.Duration(number(t, "WAYBILL_SHRINK", 10))*time.Second), func(s Size, steps []Step) error {
 		return play(t, seed, s, steps, false).Failure
 	})
 	again := play(t, seed, small, short, true)

@@ -92,7 +92,11 @@ func newWorld(seed uint64, size Size, tracing bool) *world {
 		w.upstreams[e.ID] = &upstream{mode: "healthy"}
 	}
 	for i := range size.Gateways {
-		w.gates = append(w.gates, &gateway{no: i + 1})
+		g := &gateway{no: i + 1}
+		if size.Spool > 0 {
+			g.disk = ledgertest.NewMemory()
+		}
+		w.gates = append(w.gates, g)
 	}
 	w.oracle = newOracle(w)
 	w.laws = newLaws(w)

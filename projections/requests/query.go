@@ -124,7 +124,7 @@ func (v *View) Searching(writer uuid.UUID) []uuid.UUID {
 // OpenWriters lists the writers that have open requests, in order of the oldest.
 func (v *View) OpenWriters() []uuid.UUID {
 	var out []uuid.UUID
-	for _, r := range v.rowsWhere(func(r *Row) bool { return attempting(r) || r.idle != 0 }) {
+	for _, r := range v.rowsWhere(func(r *Row) bool { return attempting(r) || r.Outcome == Open && r.idle != 0 }) {
 		w := r.Writer
 		if r.open != nil {
 			w = r.open.Writer

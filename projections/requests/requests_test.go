@@ -228,6 +228,13 @@ func TestAnAttemptIsOpenThoughItsRequestWasClosedBefore(t *testing.T) {
 	if v := p.fold(New(Keep)); len(v.OpenWriters()) != 0 {
 		t.Error("closed, and still open")
 	}
+	h = events.Header{Request: id(2), Attempt: 1, Account: "a"}
+	p.routed(2, 1, 1, "a")
+	p.add(h, events.FailureEvent(events.Failure{Class: events.ClassLost}))
+	p.add(h, events.FailureEvent(events.Failure{Class: events.ClassTimeout, Followed: events.FollowedSearch}))
+	if v := p.fold(New(Keep)); len(v.OpenWriters()) != 0 {
+		t.Error("a request that had ended is searched for")
+	}
 }
 
 func TestTheRingKeepsTheNewestAndSaysFromWhere(t *testing.T) {

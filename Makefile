@@ -13,7 +13,7 @@ GOLANGCI  ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 TEST_MODULES := $(patsubst %/go.mod,%,$(wildcard test/*/go.mod))
 SOURCES   := $(shell find . -name '*.go' -not -path './test/*' -not -path './.git/*' 2>/dev/null) go.mod go.sum
 
-.PHONY: help run sandbox build test test-modules lint bench docs fuzz simulate prove prove-kill prove-outage prove-rederive prove-agreement prove-week prove-simulate prove-fuzz prove-bench clean
+.PHONY: help run sandbox build test test-modules lint bench docs fuzz simulate prove prove-kill prove-outage prove-rederive prove-agreement prove-week prove-simulate prove-planted prove-fuzz prove-bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,7 +68,7 @@ else
 	WAYBILL_WORLDS=$(or $(WORLDS),2000) $(GO) test -race -count=1 -v -run 'TestEveryLawHoldsInEveryWorld' ./test/simulate
 endif
 
-prove: prove-kill prove-outage prove-rederive prove-agreement prove-week prove-simulate prove-bench prove-fuzz ## the long forms of what must be shown, one JSON line each
+prove: prove-kill prove-outage prove-rederive prove-agreement prove-week prove-simulate prove-planted prove-bench prove-fuzz ## the long forms of what must be shown, one JSON line each
 
 prove-kill: bin/waybill-race ## kill -9 under load: nothing given whose decision is missing
 	@$(call prove,./test/kill,WAYBILL_KILL_CYCLES=$(or $(CYCLES),100))
@@ -87,6 +87,9 @@ prove-week: bin/waybill-race ## a week of virtual time, three gateways on one le
 
 prove-simulate: ## 20,000 simulated worlds: every law in every one
 	@$(call prove,-run TestEveryLawHoldsInEveryWorld ./test/simulate,WAYBILL_WORLDS=$(or $(WORLDS),20000))
+
+prove-planted: ## faults written into the sources one by one: the simulation finds each
+	@$(call prove,-run Planted ./test/simulate,WAYBILL_FAULTS=all WAYBILL_WORLDS=$(or $(WORLDS),3000))
 
 prove-bench: build ## the benchmark, its figures as one JSON line
 	@BENCH_OUT=$(CURDIR)/test/bench/out/bench.json $(GO) run ./test/bench >&2; \

@@ -19,9 +19,10 @@ type account struct {
 	held  bool                   // an operator keeps it out
 	host  bool                   // something was ever said of its host or group
 
-	out   map[string]events.Time // per model: kept out by claims alone since
-	lease events.Time            // end of the newest lease of a trial
-	freed events.Time            // newest end of a trial
+	out    map[string]events.Time // per model: kept out by claims alone since
+	newest events.Time            // newest reading
+	lease  events.Time            // end of the newest lease of a trial
+	freed  events.Time            // newest end of a trial
 }
 
 // told is a process that an upstream has refused under a credential.
@@ -70,7 +71,11 @@ func (l *laws) committed(e *events.Event) {
 		}
 	case *events.QuotaFetched:
 		own.fresh = false
+		l.told(e, p, kin)
 		l.read(kin, &p.Reading)
+		for _, k := range kin {
+			k.newest = max(k.newest, e.ObservedAt)
+		}
 	case *events.AttemptSucceeded:
 		l.success(e, p, kin)
 	case *events.TrialPassed:
@@ -95,6 +100,28 @@ func (l *laws) committed(e *events.Event) {
 		}
 	default:
 		l.against(e, own, kin)
+	}
+}
+
+// told is R1: a console's word that all is spent keeps a path out, where nobody
+// has served or released it within the healthy window before.
+func (l *laws) told(e *events.Event, p *events.QuotaFetched, kin []*account) {
+	doc, _ := l.w.oracle.view.Admission.Document()
+	a := l.w.oracle.view.Admission.Account(e.Account)
+	for _, k := range kin {
+		if k.wetAt != 0 && l.w.now() <= k.wetAt.Add(doc.Policy.HealthyWindow) || e.ObservedAt <= k.wetAt {
+			return
+		}
+	}
+	spent := false
+	for _, x := range p.Windows {
+		spent = spent || x.Reached == events.Yes && x.Scope.Kind == events.ScopeUnset && x.ResetsAt > e.ObservedAt
+	}
+	if !spent || e.Epoch != a.Epoch || l.w.size.Skewed || kin[0].newest > e.ObservedAt {
+		return
+	}
+	if v := admission.Admit(l.w.oracle.view.Admission, admission.Path{Account: a.No, Model: models[0]}, &doc.Policy, l.w.now()); v.Admitted {
+		l.w.fail("R1: the reading at %d says that %s is spent, nobody has served, and it is admitted", e.Position, e.Account)
 	}
 }
 

@@ -145,11 +145,8 @@ func (w *world) troubleAhead(g *gateway, s *Step) {
 // stepClock moves a machine's clock, or the ledger's, by an hour. A process
 // keeps the time that it started with.
 func (w *world) stepClock(g *gateway, s *Step) {
-	if !w.size.Skewed {
-		return
-	}
 	step := []time.Duration{time.Hour, -time.Hour, 3 * time.Second, -3 * time.Second}[s.B%4]
-	if s.C%3 == 0 {
+	if s.C%3 == 0 || !w.size.Skewed {
 		w.note("the ledger's clock steps by %v", step)
 		w.machine += step
 		return

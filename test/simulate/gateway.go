@@ -56,7 +56,7 @@ func (w *world) start(g *gateway) {
 	g.proc = p
 	o := engine.Options{Log: p.log, Accounts: slices.Clone(w.accounts), Document: w.document, Version: "simulated", Strict: true,
 		IDs: engine.SeededIDs(w.seed<<16 | uint64(g.no)<<8 | uint64(g.runs))}
-	if off := g.drift; off != 0 {
+	if off := g.drift; off != 0 || !w.size.Skewed { // else the process's own clock, which is corrected by the ledger's
 		o.Now = func() events.Time { return events.At(time.Now().Add(off)) }
 	}
 	if err := p.mount(w, g); err != nil {

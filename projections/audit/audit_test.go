@@ -79,6 +79,33 @@ func TestAWriterThatLagsBehindWhatIsHeldIsReadAgain(t *testing.T) {
 	}
 }
 
+// A spool that comes back after a long outage: thousands of decisions on one
+// old view, far more than is held.
+func TestDecisionsOnAViewThatStandsStillAreNotReadAgainEachTime(t *testing.T) {
+	w := newWorld(3, 5)
+	spooling := w.join()
+	spooling.commit(len(spooling.queue))
+	spooling.fold(len(w.ledger))
+	for range 1500 {
+		w.now += 1_000_000
+		spooling.ask(request{id: w.uuid(), attempt: 1, model: "m1"})
+		for _, r := range spooling.current {
+			spooling.submit(events.Header{Request: r.id, Attempt: 1, Account: r.account, Model: r.model}, &events.AttemptSucceeded{
+				Answer: events.Answer{Status: 200, AnsweredAt: w.now}, Knew: r.routed.Stamp.View, KnewOwn: r.routed.Stamp.Pending})
+		}
+		spooling.current = nil
+	}
+	spooling.commit(len(spooling.queue))
+	spooling.fold(len(w.ledger))
+	ledger := w.play(100)
+	reads := 0
+	r := audit(t, Options{Held: 16, Read: reader(ledger, &reads)}, ledger)
+	clean(t, r)
+	if r.Decisions < 1500 || reads > 100 {
+		t.Errorf("%d decisions, %d reads", r.Decisions, reads)
+	}
+}
+
 func TestWithoutAWayToReadAgainALaggardIsAnErrorNotASilence(t *testing.T) {
 	w := newWorld(1, 5)
 	w.join()

@@ -44,7 +44,8 @@ type Options struct {
 const DefaultHeld = 1 << 15
 
 // heldFactor times Options.Held is where even a writer in use must wait for a
-// second read: a spool that comes back after an outage decides on an old view.
+// second read when its view moves on: a spool that comes back after an outage
+// holds decisions on an old one. As long as that stands still, none is needed.
 const heldFactor = 16
 
 // Case is one decision beside its derivation.
@@ -79,6 +80,7 @@ type lane struct {
 	live   *projections.Live
 	view   routing.View
 	used   events.Position // its last decision
+	seen   events.Position // up to here own events were looked for
 }
 
 // New is an auditor of an empty ledger.

@@ -16,11 +16,16 @@ func (a *Auditor) lane(e *events.Event, s *events.Stamp) (*lane, error) {
 		return a.reread(e, s)
 	}
 	a.advance(l, s.View)
-	for i := range a.held[a.index(s.View):] {
-		own := &a.held[a.index(s.View)+i]
-		if own.Writer == e.Writer && own.WriterSeq > l.live.Own() && own.WriterSeq <= s.Pending {
+	l.seen = max(l.seen, s.View)
+	for l.seen < a.at {
+		own := &a.held[a.index(l.seen)]
+		if own.Writer == e.Writer && own.WriterSeq > s.Pending {
+			break // of a later decision's view
+		}
+		if own.Writer == e.Writer && own.WriterSeq > l.live.Own() {
 			l.live.Pend(pending(own))
 		}
+		l.seen = own.Position
 	}
 	return l, nil
 }
@@ -30,7 +35,7 @@ func (a *Auditor) lane(e *events.Event, s *events.Stamp) (*lane, error) {
 func (a *Auditor) find(writer uuid.UUID, view events.Position) *lane {
 	var near *lane
 	for i, l := range a.lanes {
-		if l.live.Position() > view {
+		if !a.reaches(l, view) {
 			if l.writer == writer {
 				a.lanes = slices.Delete(a.lanes, i, i+1)
 				return a.find(writer, view)
@@ -46,7 +51,7 @@ func (a *Auditor) find(writer uuid.UUID, view events.Position) *lane {
 	}
 	switch {
 	case near != nil && near.writer == uuid.Nil: // nobody else's: taken over
-		near.writer = writer
+		near.writer, near.seen = writer, 0
 		near.live.Resume(near.live.Position())
 		return near
 	case near != nil:
@@ -63,6 +68,13 @@ func (a *Auditor) find(writer uuid.UUID, view events.Position) *lane {
 	near.writer = writer
 	a.lanes = append(a.lanes, near)
 	return near
+}
+
+// reaches says whether a lane can be brought to a view: it lies ahead, or is
+// the one that the lane stands at, and what it lacks is held.
+func (a *Auditor) reaches(l *lane, view events.Position) bool {
+	at := l.live.Position()
+	return at == view && l.seen >= a.base() || at <= view && at >= a.base()
 }
 
 // copy is a lane of its own with the same committed views.
@@ -114,26 +126,27 @@ func (a *Auditor) reread(e *events.Event, s *events.Stamp) (*lane, error) {
 		return nil, ErrUnreachable
 	}
 	l := newLane()
-	var own []events.Event
+	l.writer, l.seen = e.Writer, s.View
 	err := a.o.Read(0, e.Position-1, func(old *events.Event) error {
+		own := old.Writer == e.Writer
 		switch {
 		case old.Position <= s.View:
 			l.live.Commit([]events.Event{*old})
-		case old.Writer == e.Writer && old.WriterSeq <= s.Pending:
-			own = append(own, pending(old))
+			return nil
+		case own && old.WriterSeq > s.Pending: // a later decision's; what follows, too
+			return nil
+		case own:
+			l.live.Pend(pending(old))
+		}
+		if l.seen == old.Position-1 {
+			l.seen = old.Position
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	for _, o := range own {
-		l.live.Pend(o)
-	}
-	if s.View >= a.base() { // worth keeping: the next decision of this writer finds it
-		l.writer = e.Writer
-		a.lanes = append(a.lanes, l)
-	}
+	a.lanes = append(a.lanes, l) // the next decision of this writer finds it
 	return l, nil
 }
 
@@ -152,12 +165,17 @@ func (a *Auditor) shrink() {
 	lead := a.lead()
 	keep := a.lanes[:0]
 	low := floor
+	var ahead *lane
 	for _, l := range a.lanes {
 		at := l.live.Position()
 		switch {
 		case at >= floor:
-		case busy && l.used > floor:
+		case busy && l.used > floor && at >= a.base():
 			low = min(low, at)
+		case l.used > floor && l.seen >= floor: // it stands still: what comes is enough
+			if l == lead {
+				ahead = a.ahead(l, floor)
+			}
 		case l == lead:
 			l.writer = uuid.Nil
 			a.advance(l, floor)
@@ -167,16 +185,30 @@ func (a *Auditor) shrink() {
 		keep = append(keep, l)
 	}
 	clear(a.lanes[len(keep):])
-	a.lanes = keep
+	if a.lanes = keep; ahead != nil {
+		a.lanes = append(a.lanes, ahead)
+	}
 	n := copy(a.held, a.held[a.index(low):])
 	clear(a.held[n:])
 	a.held = a.held[:n]
 }
 
-// lead is the most advanced lane.
+// ahead is a lane of nobody's that goes on from one that stands still.
+func (a *Auditor) ahead(l *lane, to events.Position) *lane {
+	c := l.copy()
+	if c != nil {
+		a.advance(c, to)
+	}
+	return c
+}
+
+// lead is the most advanced lane whose next event is held.
 func (a *Auditor) lead() *lane {
 	var lead *lane
 	for _, l := range a.lanes {
+		if l.live.Position() < a.base() {
+			continue
+		}
 		if lead == nil || l.live.Position() > lead.live.Position() {
 			lead = l
 		}

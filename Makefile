@@ -16,7 +16,7 @@ SOURCES   := $(shell find . -name '*.go' -not -path './test/*' -not -path './.gi
 .PHONY: help run sandbox build test test-modules lint bench docs fuzz simulate prove prove-kill prove-outage prove-rederive prove-agreement prove-week prove-simulate prove-planted prove-fuzz prove-bench clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: build ## build and serve; provider keys in the environment become accounts, else the sandbox starts
 	@exec $(BIN) serve

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -60,13 +61,28 @@ func momentOf(s *std, at string, position uint64) (m inquiry.Moment, err error) 
 
 func writeAccounts(w io.Writer, p paint, all []story.Account) error {
 	t := table{paint: p}
-	t.head("ACCOUNT", "PROVIDER", "STATE", "REASON", "RESET", "TESTED FROM", "OVERRIDE UNTIL", "WINDOWS")
+	t.head("ACCOUNT", "PROVIDER", "STATE", "REASON", "RESET", "TESTED FROM", "OVERRIDE UNTIL", "WINDOWS", "SINGLE MODELS")
 	for i := range all {
 		a := &all[i]
 		t.row(cell{a.ID, bold}, plain(a.Provider), cell{a.State, colourOf(a.State)}, plain(a.Verdict.Reason), plain(clock(a.Verdict.Until)),
-			plain(clock(a.Verdict.TrialAt)), plain(clock(a.Override)), plain(windows(a.Windows)))
+			plain(clock(a.Verdict.TrialAt)), plain(clock(a.Override)), plain(windows(a.Windows)), plain(narrower(a.Verdict.Cells)))
 	}
 	return t.write(w)
+}
+
+// narrower are the parks of single models and families: the account's state
+// does not show them.
+func narrower(cells []story.Cell) string {
+	var out []string
+	for i := range cells {
+		c := &cells[i]
+		if name, ok := strings.CutPrefix(c.Scope, "model:"); ok && c.State != "clear" {
+			out = append(out, name+" "+c.Reason)
+		} else if strings.HasPrefix(c.Scope, "family:") && c.State != "clear" {
+			out = append(out, c.Scope+" "+c.Reason)
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 // windows is what is left in each window, in the provider's own numbers.

@@ -63,13 +63,14 @@ func ledgerSettings(s *std) (config.Ledger, config.Environment, error) {
 	return c.Ledger, c.Env, nil
 }
 
-// checkpointPlaces is placesOf for a command.
-func checkpointPlaces(s *std) (dir, key string, err error) {
+// checkpointKey is the file of this gateway's key, for a command.
+func checkpointKey(s *std) (string, error) {
 	l, e, err := ledgerSettings(s)
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
-	return placesOf(l, e)
+	_, key, err := placesOf(l, e)
+	return key, err
 }
 
 // openCheckpoints goes on after the latest checkpoint, and looks at once
@@ -149,7 +150,7 @@ func expected(s *std, text, key string) (x expectation, err error) {
 // this gateway's own.
 func verifierOf(s *std, key string) (note.Verifier, error) {
 	if key == "" {
-		_, path, err := checkpointPlaces(s)
+		path, err := checkpointKey(s)
 		if err != nil {
 			return nil, err
 		}

@@ -63,7 +63,7 @@ func (*keysCheckpointCommand) cobra() *cobra.Command {
 
 // Run implements command.
 func (*keysCheckpointCommand) Run(_ context.Context, s *std, _ []string) error {
-	_, path, err := checkpointPlaces(s)
+	path, err := checkpointKey(s)
 	if err != nil {
 		return err
 	}

@@ -139,7 +139,7 @@ func (c *archiveCommand) Run(ctx context.Context, s *std, _ []string) error {
 	if c.ledger != "" {
 		e.Ledger = c.ledger
 	}
-	done, err := c.archive(ctx, s, l, e, before)
+	done, err := c.archive(ctx, l, e, before)
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (c *archiveCommand) Run(ctx context.Context, s *std, _ []string) error {
 	return nil
 }
 
-func (c *archiveCommand) archive(ctx context.Context, s *std, l config.Ledger, e config.Environment, before events.Time) (_ []ledger.Archived, err error) {
+func (c *archiveCommand) archive(ctx context.Context, l config.Ledger, e config.Environment, before events.Time) (_ []ledger.Archived, err error) {
 	dir := c.out
 	if dir == "" {
 		if dir, err = archiveDir(l, e); err != nil {

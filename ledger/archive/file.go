@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/google/uuid"
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/ledger"
@@ -16,6 +17,10 @@ import (
 
 // frameRows is how many events a frame holds: what is read for one of them.
 const frameRows = 8192
+
+// frameWindow is how far back the compression of a frame looks, and what a
+// reader of one must hold.
+const frameWindow = 1 << 20
 
 // file is an archive being written.
 type file struct {
@@ -73,6 +78,10 @@ func create(ctx context.Context, s ledger.Store, id uuid.UUID, before ledger.Hea
 
 // frames writes the lines, a frame at a time.
 func (f *file) frames(ctx context.Context, before ledger.Head) error {
+	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(frameWindow))
+	if err != nil {
+		return err
+	}
 	for before.Position < f.manifest.Last {
 		first, err := headAt(ctx, f.store, before.Position+1)
 		if err != nil {
@@ -82,10 +91,7 @@ func (f *file) frames(ctx context.Context, before ledger.Head) error {
 			f.manifest.FirstHash, f.manifest.Started = first.Hash, first.RecordedAt
 		}
 		f.manifest.Frames = append(f.manifest.Frames, Frame{First: first.Position, Offset: f.at, Before: before.Hash, Started: first.RecordedAt})
-		z, err := Compress(f)
-		if err != nil {
-			return err
-		}
+		z.Reset(f)
 		span, err := writeAfter(ctx, f.store, before, min(before.Position+frameRows, f.manifest.Last), z, f.p)
 		if err != nil {
 			_ = z.Close() // the export's error says why

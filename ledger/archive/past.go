@@ -101,7 +101,7 @@ func (o *opened) rows(ctx context.Context, f io.ReadSeeker, after, upTo events.P
 	if _, err := f.Seek(frame.Offset, io.SeekStart); err != nil {
 		return err
 	}
-	z, err := zstd.NewReader(bufio.NewReaderSize(f, 1<<16), zstd.WithDecoderMaxMemory(256<<20), zstd.WithDecoderConcurrency(1))
+	z, err := zstd.NewReader(bufio.NewReaderSize(f, 1<<16), zstd.WithDecoderMaxMemory(256<<20), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
 	if err != nil {
 		return err
 	}

@@ -203,14 +203,14 @@ func leavesUnderAScan(t *testing.T, open Opener) {
 		s := opened(t, open)
 		g := NewMaker()
 		from, _ := s.Head(t.Context())
-		grow(t, s, g, 9*SegmentSize)
+		grow(t, s, g, 6*SegmentSize)
 		o := archive.Over(s, archive.NewPast())
 		want := all(t, o, from.Position, f)
 		dir := t.TempDir()
 		var got []ledger.Row
 		err := o.Scan(t.Context(), from.Position, f, 0, func(r *ledger.Row) error {
 			if len(got) == 10 {
-				archived(t, s, archive.Options{Dir: dir, To: from.Position + 3000})
+				archived(t, s, archive.Options{Dir: dir, To: from.Position + 2000})
 			}
 			row := *r
 			row.Payload = bytes.Clone(r.Payload)
@@ -231,20 +231,20 @@ func appendsGoOn(t *testing.T, open Opener) {
 	s := open(t)
 	g := NewMaker()
 	var batches [][]events.Record
-	for range 60 {
+	for range 45 {
 		batches = append(batches, g.Records(100))
 		commit(t, s, batches[len(batches)-1]...)
 	}
-	archived(t, s, archive.Options{Dir: t.TempDir(), To: 5000})
-	if res := commit(t, s, batches[55][3]); !res[0].Known || res[0].Position != 5504 {
+	archived(t, s, archive.Options{Dir: t.TempDir(), To: 4000})
+	if res := commit(t, s, batches[42][3]); !res[0].Known || res[0].Position != 4204 {
 		t.Errorf("a live id: %+v", res)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	s = opened(t, open)
-	grow(t, s, g, 3000) // over the end of any block
-	if res := commit(t, s, batches[55][3], g.Records(1)[0]); !res[0].Known || res[1].Position != 9001 {
+	grow(t, s, g, 4000) // over the end of any block
+	if res := commit(t, s, batches[42][3], g.Records(1)[0]); !res[0].Known || res[1].Position != 8501 {
 		t.Errorf("opened again: %+v", res)
 	}
 	o := archive.Over(s, archive.NewPast())
@@ -303,7 +303,7 @@ func (e *ending) Err() error {
 
 func endsAnywhere(t *testing.T, open Opener) {
 	s := opened(t, open)
-	grow(t, s, NewMaker(), 2700)
+	grow(t, s, NewMaker(), 1700)
 	rows := all(t, s, 0, ledger.Filter{})
 	dir := t.TempDir()
 	intact := func(when string) {
@@ -323,7 +323,7 @@ func endsAnywhere(t *testing.T, open Opener) {
 		}
 		intact("ended before " + step)
 	}
-	o.Step, o.To = nil, 2500
+	o.Step, o.To = nil, 1500
 	ends := 0
 	for n := 0; len(layout(t, s).Whole) > 0; n++ {
 		if n > 10_000 {
@@ -333,7 +333,7 @@ func endsAnywhere(t *testing.T, open Opener) {
 		if err != nil {
 			ends++
 		}
-		if n%7 == 0 || err == nil {
+		if n%9 == 0 || err == nil {
 			intact(fmt.Sprint("ended at look ", n))
 		}
 	}
@@ -344,7 +344,7 @@ func endsAnywhere(t *testing.T, open Opener) {
 		t.Error(err)
 	}
 	intact("at last")
-	if l := layout(t, s); l.Anchor().Position != 2500 {
+	if l := layout(t, s); l.Anchor().Position != 1500 {
 		t.Errorf("%+v", l)
 	}
 }

@@ -15,11 +15,11 @@ import (
 // ledger before the first byte of its answer leaves.
 func (a *attempt) durable() *failure {
 	err := a.Durable(a.w.ctx)
-	switch {
+	switch cut := a.x.cut(); {
 	case err == nil:
 		return nil
-	case a.x.r.Context().Err() != nil:
-		return &failure{gone: true, status: a.resp.StatusCode, finding: clientGone}
+	case cut != nil:
+		return cutOff(cut, a.resp.StatusCode)
 	case a.w.why() != nil:
 		return a.broken(err)
 	}
@@ -116,7 +116,11 @@ func (s *stream) giveCoded(seen *dialect.Seen) {
 // own error event, or, where its bytes cannot be ended so, by a cut.
 func (s *stream) breakOff(seen *dialect.Seen, f *failure) {
 	s.x.end = endFailed
-	r := dialect.Refusal{Dialect: s.x.speaks, Request: s.x.idText, Status: http.StatusBadGateway, Code: routing.CodeUpstream, Message: s.x.story(f)}
+	r := dialect.Refusal{Status: http.StatusBadGateway, Code: routing.CodeUpstream}
+	if f.stopped {
+		r = stopping()
+	}
+	r.Dialect, r.Request, r.Message = s.x.speaks, s.x.idText, s.x.story(f)
 	end := dialect.BreakOff(s.x.route.Operation, s.form(), seen, &r)
 	if end == nil || s.coding != nil && s.coding.passes {
 		panic(http.ErrAbortHandler)

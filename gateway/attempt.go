@@ -59,7 +59,11 @@ func (t *tries) abandon() {
 		a.resp.Body.Close()
 	}
 	if !a.recorded {
-		f := a.verdict(provider.Finding{Class: events.ClassLost, Rule: "gateway:fault", Scope: events.Scope{Kind: events.ScopeRequest}})
+		f := a.verdict(provider.Finding{Class: events.ClassLost, Rule: "gateway:fault", Scope: requestScope})
+		if a.x.status == 0 {
+			reply := ownReply(internal())
+			f.reply = &reply
+		}
 		a.fail(f)
 	}
 }
@@ -68,16 +72,18 @@ func (t *tries) abandon() {
 // client could be given of it.
 type failure struct {
 	finding     provider.Finding
-	status      int         // of the upstream's answer, 0 when there was none
-	header      http.Header // of the same
-	body        []byte      // error body or error frame, plain; at most headLimit
-	whole       bool        // body is all of it
-	frame       bool        // an error inside a 200
-	cause       error       // what broke, for the log
-	gone        bool        // the client left
-	ledger      bool        // the decision could not be recorded
-	malformed   string      // why a 200 is no answer
-	shouldRetry string      // X-Should-Retry as sent
+	status      int           // of the upstream's answer, 0 when there was none
+	header      http.Header   // of the same
+	body        []byte        // error body or error frame, plain; at most headLimit
+	whole       bool          // body is all of it
+	frame       bool          // an error inside a 200
+	cause       error         // what broke, for the log
+	gone        bool          // the client left
+	stopped     bool          // the gateway stops
+	reply       *events.Reply // what the client gets where Waybill answers by itself
+	ledger      bool          // the decision could not be recorded
+	malformed   string        // why a 200 is no answer
+	shouldRetry string        // X-Should-Retry as sent
 }
 
 // verdict makes a failure of a finding alone.
@@ -104,10 +110,14 @@ func (a *attempt) event(f *failure) events.Failure {
 	a.observeEnd(f.status)
 	head, digest := a.x.g.bodyHead(a, f.body)
 	a.x.tries.class = f.finding.Class
-	return events.Failure{
+	e := events.Failure{
 		Answer: a.answer, Class: f.finding.Class, Rule: f.finding.Rule, Scope: f.finding.Scope, Hint: f.finding.Hint,
 		Permanent: f.finding.Permanent, BodyDigest: digest, BodyHead: head, Committed: a.committed,
 	}
+	if e.Reply = f.reply; f.reply != nil {
+		e.Followed = events.FollowedReturned
+	}
+	return e
 }
 
 // succeed records a protocol-level terminal success.

@@ -98,10 +98,10 @@ func (a *attempt) broken(err error) *failure {
 	if a.resp != nil {
 		f.status = a.resp.StatusCode
 	}
+	if cut := a.x.cut(); cut != nil {
+		return cutOff(cut, f.status)
+	}
 	switch why := a.w.why(); {
-	case a.x.r.Context().Err() != nil:
-		f.gone = true
-		f.finding = provider.Finding{Class: events.ClassClientAborted, Rule: "client:gone", Scope: events.Scope{Kind: events.ScopeRequest}}
 	case why != nil:
 		f.finding = provider.Finding{Class: events.ClassTimeout, Rule: "timeout:" + why.Error(), Scope: accountScope}
 	default:

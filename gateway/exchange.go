@@ -160,10 +160,10 @@ func (x *exchange) afterPanic(fault any) (cut bool) {
 	}
 	x.g.logFault(x, fault)
 	x.tries.abandon()
-	x.searched(events.ClassLost, events.Reply{Status: http.StatusInternalServerError, Code: "internal"})
+	x.searched(events.ClassLost, ownReply(internal()))
 	if x.status != 0 {
 		return true
 	}
-	x.refuse(dialect.Refusal{Code: "internal", Status: http.StatusInternalServerError, Message: "the gateway failed on this request"})
+	x.refuse(internal())
 	return false
 }

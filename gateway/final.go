@@ -16,7 +16,9 @@ import (
 // (R17). left says when it is worth coming back.
 func (x *exchange) final(left *routing.Refusal) {
 	a, f := x.tries.last, x.tries.why
-	if err := a.Durable(x.r.Context()); err != nil { // an error is an answer too: no first byte before its decision
+	ctx, done := x.recording()
+	defer done()
+	if err := a.Durable(ctx); err != nil { // an error is an answer too: no first byte before its decision
 		x.undecided(err)
 		return
 	}
@@ -46,6 +48,8 @@ func (x *exchange) ownWords(f *failure, advice routing.Advice) dialect.Refusal {
 // story is what happened, for people.
 func (x *exchange) story(f *failure) string {
 	switch {
+	case f.stopped:
+		return ErrStopping.Error() + ", and the answer ends here"
 	case f.finding.Class == events.ClassTimeout:
 		return "no upstream answered in time (" + f.finding.Rule + "); " + x.tried()
 	case f.finding.Class == events.ClassNetwork:

@@ -66,7 +66,7 @@ func (a *attempt) statusFailure() *failure {
 	a.w.until(a.limit(a.Policy.FirstTokenTimeout, &errFirstTokenTimeout))
 	var err error
 	f.body, err = a.errorBody()
-	if a.x.r.Context().Err() != nil {
+	if a.x.cut() != nil {
 		return a.broken(err)
 	}
 	// A body that breaks off does not make the status less of an answer.

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/dialect"
 	"github.com/waybill/waybill/gateway/engine"
 )
@@ -40,9 +39,11 @@ func (x *exchange) turnAway(r dialect.Refusal) {
 	if ask.Model == "" {
 		ask.Model = x.vars["model"]
 	}
+	ctx, done := x.recording()
+	defer done()
 	recorded, err := x.g.engine.TurnAway(ask, r.Code, uint32(r.Status), r.RetryAfter)
 	if err == nil {
-		err = recorded.Durable(x.r.Context())
+		err = recorded.Durable(ctx)
 	}
 	if err != nil {
 		x.g.log.Warn("a refusal could not be recorded", "request", x.idText, "error", err)
@@ -51,11 +52,21 @@ func (x *exchange) turnAway(r dialect.Refusal) {
 }
 
 // ledgerDown: what cannot be recorded is not served.
-func (x *exchange) ledgerDown() {
-	x.end = endFailed
-	r := dialect.Refusal{Code: "ledger_unavailable", Status: http.StatusServiceUnavailable, RetryAfter: 1,
+func ledgerDown() dialect.Refusal {
+	return dialect.Refusal{Code: "ledger_unavailable", Status: http.StatusServiceUnavailable, RetryAfter: 1,
 		Message: "the ledger cannot record decisions now"}
-	x.searched(x.tries.class, events.Reply{Status: uint32(r.Status), Code: r.Code, RetryAfter: r.RetryAfter})
+}
+
+// internal: a fault of ours.
+func internal() dialect.Refusal {
+	return dialect.Refusal{Code: "internal", Status: http.StatusInternalServerError, Message: "the gateway failed on this request"}
+}
+
+// unrecorded ends a request whose next decision cannot be recorded.
+func (x *exchange) unrecorded() {
+	x.end = endFailed
+	r := ledgerDown()
+	x.searched(x.tries.class, ownReply(r))
 	x.refuse(r)
 }
 
@@ -66,7 +77,9 @@ func (x *exchange) refused(r *engine.Refusal) {
 		x.final(&r.Refusal)
 		return
 	}
-	if err := r.Durable(x.r.Context()); err != nil {
+	ctx, done := x.recording()
+	defer done()
+	if err := r.Durable(ctx); err != nil {
 		x.undecided(err)
 		return
 	}

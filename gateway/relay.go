@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/dialect"
 	"github.com/waybill/waybill/gateway/engine"
 	"github.com/waybill/waybill/gateway/provider"
 	"github.com/waybill/waybill/projections/routing"
@@ -113,9 +114,11 @@ func (x *exchange) settle(a *attempt, f *failure) (next *engine.Attempt, over bo
 		a.fail(f)
 		x.end = endAborted
 		return nil, true
+	case f.stopped:
+		x.giveUp(a, f, stopping())
+		return nil, true
 	case f.ledger:
-		a.fail(f)
-		x.ledgerDown()
+		x.giveUp(a, f, ledgerDown())
 		return nil, true
 	}
 	t.last, t.why = a, f
@@ -126,6 +129,15 @@ func (x *exchange) settle(a *attempt, f *failure) (next *engine.Attempt, over bo
 	}
 	x.final(&left.Refusal)
 	return nil, true
+}
+
+// giveUp ends a request by a fault or a stop of ours.
+func (x *exchange) giveUp(a *attempt, f *failure, r dialect.Refusal) {
+	reply := ownReply(r)
+	f.reply = &reply
+	a.fail(f)
+	x.end = endFailed
+	x.refuse(r)
 }
 
 // searched records what became of a search for another account that found
@@ -165,12 +177,14 @@ func (x *exchange) mayGoOn(a *attempt, f *failure) bool {
 
 // undecided: there will be no decision.
 func (x *exchange) undecided(err error) {
-	switch {
-	case x.r.Context().Err() != nil || errors.Is(err, context.Canceled):
+	switch cut := x.cut(); {
+	case cut == &stopped:
+		x.turnedAwayByStop()
+	case cut != nil || errors.Is(err, context.Canceled):
 		x.end = endAborted
 		x.searched(events.ClassClientAborted, events.Reply{})
 	default:
 		x.g.log.Error("decision failed", "request", x.idText, "error", err)
-		x.ledgerDown()
+		x.unrecorded()
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/dialect"
-	"github.com/waybill/waybill/gateway/provider"
 )
 
 const (
@@ -257,13 +256,16 @@ func (s *stream) ended(seen *dialect.Seen, err error) (done bool) {
 	return true
 }
 
-// clientLeft records that the client did not wait for the end.
+// clientLeft records that the client did not wait for the end, or that the
+// gateway did not wait for a client that does not read.
 func (a *attempt) clientLeft() {
+	why := a.x.cut()
+	if why == nil {
+		why = &clientGone
+	}
 	a.w.stop()
-	a.fail(&failure{status: a.resp.StatusCode, finding: clientGone, gone: true})
+	a.fail(cutOff(why, a.resp.StatusCode))
 	if !a.succeeded {
 		a.x.end = endAborted
 	}
 }
-
-var clientGone = provider.Finding{Class: events.ClassClientAborted, Rule: "client:gone", Scope: requestScope}

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/waybill/waybill/gateway"
 )
 
 // slowUpstream answers a stream whose second half waits for the test.
@@ -95,33 +99,64 @@ func TestAStreamInFlightEndsOnTheConfigurationThatItBeganWith(t *testing.T) {
 	}
 }
 
-func TestARequestThatTakesTooLongIsCutOffAndItsHandlerIsWaitedFor(t *testing.T) {
+// TestAStreamThatOutlastsTheDrainIsEndedByAnErrorEvent, and the ledger does not
+// blame its client.
+func TestAStreamThatOutlastsTheDrainIsEndedByAnErrorEvent(t *testing.T) {
+	u := newSlowUpstream(t)
+	i := install(t, "accounts:\n  - {id: a, provider: openai-compatible, base_url: '"+u.url+"', api_key: ka}\n")
+	answer := i.stream()
+	<-u.begun
+	from := time.Now()
+	ended := make(chan int, 1)
+	stop := i.cancel
+	i.cancel = nil
+	stop()
+	go func() { ended <- <-i.ended }()
+	a := <-answer
+	if a.status != 200 || !strings.Contains(a.body, "first") || strings.Count(a.body, `"error"`) != 1 || !strings.Contains(a.body, "stopping") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	if code := <-ended; code != exitFine || time.Since(from) > 10*time.Second {
+		t.Errorf("exit %d after %s", code, time.Since(from))
+	}
+	if code, out, errs := i.shell("requests", "--outcome", "failed", "--json"); code != 0 || !strings.Contains(out, `"status": 200`) || !strings.Contains(out, `"class": "lost"`) {
+		t.Errorf("the ledger says %s%s", out, errs)
+	}
+	if code, out, errs := i.shell("why"); code != 0 || !strings.Contains(out, "the gateway stopped before it was over") || strings.Contains(out, "client left") {
+		t.Errorf("why says %s%s", out, errs)
+	}
+}
+
+func TestARequestThatTakesTooLongIsToldToEndAndItsHandlerIsWaitedFor(t *testing.T) {
 	l, err := listenOn(t.Context(), "WAYBILL_LISTEN", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	begun, recorded := make(chan struct{}), false
-	l.serve(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	l.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		close(begun)
 		<-r.Context().Done()
-		recorded = true // what a relay does then: it records the abort
+		recorded = errors.Is(context.Cause(r.Context()), gateway.ErrStopping)
+		w.WriteHeader(http.StatusServiceUnavailable)
 	}), make(chan error, 1))
-	gone := make(chan error, 1)
+	status := make(chan int, 1)
 	go func() {
 		resp, err := http.Get("http://" + l.Addr().String())
-		if err == nil {
-			_ = resp.Body.Close()
+		if err != nil {
+			status <- 0
+			return
 		}
-		gone <- err
+		_ = resp.Body.Close()
+		status <- resp.StatusCode
 	}()
 	<-begun
 	if err := l.drain(time.Millisecond); err != nil {
 		t.Error(err)
 	}
 	if !recorded {
-		t.Error("the handler was not waited for")
+		t.Error("the handler was not waited for, or not told why")
 	}
-	if err := <-gone; err == nil {
-		t.Error("the request was not cut off")
+	if got := <-status; got != http.StatusServiceUnavailable {
+		t.Errorf("the client got %d", got)
 	}
 }

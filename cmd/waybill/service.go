@@ -31,7 +31,10 @@ import (
 
 const (
 	// drainTime is how long requests in flight may take to end after SIGTERM.
-	drainTime = 8 * time.Second
+	drainTime = 7 * time.Second
+	// cutTime is how long their clients may then take to be told that they are cut
+	// off.
+	cutTime = 500 * time.Millisecond
 	// closeTime is what is left for the ledger after that.
 	closeTime = 1500 * time.Millisecond
 )
@@ -256,7 +259,8 @@ type listener struct {
 	net.Listener
 	server  *http.Server
 	handler atomic.Pointer[http.Handler]
-	open    sync.WaitGroup // requests being answered
+	open    sync.WaitGroup          // requests being answered
+	cut     context.CancelCauseFunc // ends their contexts
 }
 
 // listenOn listens on an address that setting names.
@@ -274,7 +278,10 @@ func (l *listener) serve(h http.Handler, failed chan<- error) {
 	if l.handler.Swap(&h) != nil {
 		return
 	}
+	base, cut := context.WithCancelCause(context.Background())
+	l.cut = cut
 	l.server = &http.Server{
+		BaseContext:       func(net.Listener) context.Context { return base },
 		ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, MaxHeaderBytes: 256 << 10,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			l.open.Add(1)
@@ -289,16 +296,23 @@ func (l *listener) serve(h http.Handler, failed chan<- error) {
 	}()
 }
 
-// drain ends the listener. Requests that take longer are cut off, and their
-// handlers are waited for, so that what they record is recorded.
+// drain ends the listener. Requests that take longer are told to end, which is
+// an answer or an error event for their clients; then their connections are cut.
+// Handlers are waited for, so that what they record is recorded.
 func (l *listener) drain(d time.Duration) error {
 	if l.server == nil {
 		return l.Close()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
+	if err := l.server.Shutdown(ctx); err == nil {
+		return nil
+	}
+	l.cut(gateway.ErrStopping)
+	ctx, end := context.WithTimeout(context.Background(), cutTime)
+	defer end()
 	if err := l.server.Shutdown(ctx); err != nil {
-		_ = l.server.Close() // cuts off what is left; Shutdown has said why
+		_ = l.server.Close() // Shutdown has said why
 		l.open.Wait()
 	}
 	return nil

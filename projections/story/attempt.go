@@ -117,9 +117,15 @@ func (a *Attempt) sentence(asked string, e *events.Event, end *events.RequestEnd
 	return s + ": " + outcomeWords(f, took) + "; " + a.followedWords(f, end) + "."
 }
 
+// ruleStopped is the rule of an attempt that the gateway cut off when it stopped.
+const ruleStopped = "gateway:stopped"
+
 func outcomeWords(f *events.Failure, took string) string {
 	switch f.Class {
 	case events.ClassLost:
+		if f.Rule == ruleStopped {
+			return "the gateway stopped before it was over"
+		}
 		return "its process ended before it was answered"
 	case events.ClassClientAborted:
 		return "the client left after " + took

@@ -10,7 +10,7 @@ import (
 )
 
 // hostile is what a client may call a model and an upstream may answer.
-const hostile = `<script>alert(1)</script>"'><img src=x onerror=alert(2)> event 7 {{.}} </textarea>`
+const hostile = `<script>alert(1)</script>"'><img src=x onerror=alert(2)> event 7 <img src=y> {{.}} </textarea>`
 
 // Markup that comes from clients and upstreams is shown, never obeyed.
 func TestHostileTextStaysText(t *testing.T) {

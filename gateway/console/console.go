@@ -6,7 +6,6 @@
 package console
 
 import (
-	"context"
 	"crypto/rand"
 	"io/fs"
 	"log/slog"
@@ -126,6 +125,3 @@ func notFound(detail string) error {
 func badRequest(detail string) error {
 	return &admin.Problem{Status: http.StatusBadRequest, Title: http.StatusText(http.StatusBadRequest), Detail: detail}
 }
-
-// background is the context of a request without its end: what it starts goes on.
-func background(r *http.Request) context.Context { return context.WithoutCancel(r.Context()) }

@@ -26,7 +26,10 @@ type jobs struct {
 	mu   sync.Mutex
 	next uint64
 	all  []*job // oldest first
+	busy int    // how many wait or run, those that all has forgotten too
 	wait sync.WaitGroup
+	life context.Context // of all of them
+	end  context.CancelFunc
 }
 
 // question is what a job answers.
@@ -52,19 +55,24 @@ type job struct {
 	ended      events.Time
 }
 
-func newJobs() *jobs { return &jobs{} }
+func newJobs() *jobs {
+	j := &jobs{}
+	j.life, j.end = context.WithCancel(context.Background())
+	return j
+}
 
 var errBusy = errors.New("too many questions are being answered; wait for one, or cancel it")
 
 // run starts a question. It ends by itself after jobDeadline.
-func (j *jobs) run(ctx context.Context, now func() events.Time, q question) (*job, error) {
+func (j *jobs) run(now func() events.Time, q question) (*job, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.running() >= maxRunning {
+	if j.busy >= maxRunning {
 		return nil, errBusy
 	}
 	j.next++
-	ctx, cancel := context.WithTimeout(ctx, jobDeadline)
+	j.busy++
+	ctx, cancel := context.WithTimeout(j.life, jobDeadline)
 	b := &job{ID: fmt.Sprint(j.next), question: q, Started: now(), cancel: cancel}
 	if j.all = append(j.all, b); len(j.all) > maxJobs {
 		j.all = j.all[1:]
@@ -72,20 +80,12 @@ func (j *jobs) run(ctx context.Context, now func() events.Time, q question) (*jo
 	j.wait.Go(func() {
 		defer cancel()
 		result, err := q.ask(ctx, b.tell)
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.result, b.err, b.ended = result, err, now()
+		b.finish(result, err, now())
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.busy--
 	})
 	return b, nil
-}
-
-func (j *jobs) running() (n int) {
-	for _, b := range j.all {
-		if !b.State().Ended {
-			n++
-		}
-	}
-	return n
 }
 
 func (j *jobs) find(id string) *job {
@@ -113,12 +113,14 @@ func (j *jobs) last(page string) *job {
 
 // close cancels everything and waits for it.
 func (j *jobs) close() {
-	j.mu.Lock()
-	for _, b := range j.all {
-		b.cancel()
-	}
-	j.mu.Unlock()
+	j.end()
 	j.wait.Wait()
+}
+
+func (b *job) finish(result any, err error, at events.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.result, b.err, b.ended = result, err, at
 }
 
 func (b *job) tell(done, head events.Position) {

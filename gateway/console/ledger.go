@@ -53,7 +53,7 @@ func ledgerView(v *visit) error {
 
 // verify checks the whole ledger in the background.
 func verify(v *visit) error {
-	b, err := v.c.jobs.run(background(v.r), v.c.api.Now, question{Title: "Verification", Page: ledgerTemplate, Back: "/ledger",
+	b, err := v.c.jobs.run(v.c.api.Now, question{Title: "Verification", Page: ledgerTemplate, Back: "/ledger",
 		ask: func(ctx context.Context, tell func(done, head events.Position)) (any, error) {
 			return v.c.api.Verify(ctx, tell)
 		}})

@@ -94,7 +94,7 @@ func runWhatIf(v *visit) error {
 	o, err := v.replayOptions(p)
 	if err == nil {
 		var b *job
-		if b, err = v.c.jobs.run(background(v.r), v.c.api.Now, v.replay(p, o)); err == nil {
+		if b, err = v.c.jobs.run(v.c.api.Now, v.replay(p, o)); err == nil {
 			return v.to("/what-if", "job", b.ID)
 		}
 		err = busy(err)

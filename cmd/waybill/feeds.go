@@ -47,7 +47,7 @@ func (s *service) openFeeds(ctx context.Context) error {
 	}
 	for i := range s.config.Feeds {
 		f := &s.config.Feeds[i]
-		o := feed.Options{Name: f.Name, Book: books.Book(f.Name), Writer: selectorsOf(f), Backoff: feedBackoff, Logger: s.log}
+		o := feed.Options{Name: f.Name, Book: books.Book(f.Name), Writer: s.writerOf(f), Backoff: feedBackoff, Logger: s.log}
 		if err := connectFeed(&o, f); err != nil {
 			return usageError(fmt.Errorf("feed %s: %w", f.Name, err))
 		}
@@ -56,17 +56,10 @@ func (s *service) openFeeds(ctx context.Context) error {
 			return ledgerError(err)
 		}
 		s.feeds = append(s.feeds, r)
+		s.tellers = append(s.tellers, teller{r, f.Alerts})
 	}
 	s.metrics.registry.MustRegister(feedCollector(s.feeds))
 	return nil
-}
-
-func selectorsOf(f *config.Feed) feed.Events {
-	var out feed.Events
-	for _, e := range f.Events {
-		out = append(out, feed.Selector{Kind: e.Kind, Word: e.Word})
-	}
-	return out
 }
 
 // connectFeed gives a feed its publisher. None waits for the other side.
@@ -94,6 +87,9 @@ func (s *service) runFeeds() {
 				s.log.Error("a feed stopped", "error", err)
 			}
 		})
+	}
+	if len(s.feeds) > 0 {
+		s.background.Go(func() { s.watchSelf(s.life) })
 	}
 }
 

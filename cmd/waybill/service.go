@@ -61,6 +61,7 @@ type service struct {
 	console     *console.Console
 	changes     *changes
 	feeds       []*feed.Relay
+	tellers     []teller // of this process's own alerts
 	checkpoints *checkpoint.Keeper
 	retention   *retention
 	store       ledger.Store // of the ledger
@@ -188,7 +189,9 @@ func (s *service) wait(ctx context.Context) error {
 	case err := <-s.failed:
 		s.log.Error("a listener ended", "error", err)
 	case <-s.engine.Broken():
-		return ledgerError(s.engine.LedgerError())
+		err := s.engine.LedgerError()
+		s.tellBroken(err)
+		return ledgerError(err)
 	}
 	return nil
 }

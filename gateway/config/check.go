@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/alert"
 )
 
 // leaseMargin is how far a trial's lease must outlast the first token (R4).
@@ -186,8 +187,8 @@ func (c *checker) feeds() {
 		f := &c.Feeds[i]
 		c.unique(seen, "feed", f.Name, f.At)
 		c.sink(f)
-		if f.Events == nil && f.NATS == nil && f.Kafka == nil {
-			f.Events = Alerts()
+		if f.Events == nil && f.Alerts == nil && f.NATS == nil && f.Kafka == nil {
+			f.Alerts = alert.Kinds()
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/waybill/waybill/events"
-	"github.com/waybill/waybill/projections/routing"
+	"github.com/waybill/waybill/gateway/alert"
 )
 
 // File is the whole configuration file.
@@ -140,7 +140,8 @@ type Feed struct {
 	Secret Secret
 	NATS   *FeedNATS
 	Kafka  *FeedKafka
-	Events []FeedEvent // nil: Alerts for a webhook, all for a broker
+	Events []FeedEvent  // nil: none where there are Alerts, else all
+	Alerts []alert.Kind // nil: all for a webhook without Events, else none
 }
 
 // FeedNATS is a subject of JetStream.
@@ -163,17 +164,6 @@ type FeedKafka struct {
 type FeedEvent struct {
 	Kind events.Kind
 	Word string
-}
-
-// Alerts are the events of a webhook that names none: an account is out of
-// credit or at the end of a window, or all accounts are.
-func Alerts() []FeedEvent {
-	return []FeedEvent{
-		{Kind: events.KindAttemptPaymentRequired},
-		{Kind: events.KindAttemptRateLimited, Word: events.ClassWindowExhausted.String()},
-		{Kind: events.KindRequestRefused, Word: routing.CodeExhausted},
-		{Kind: events.KindOperatorParked},
-	}
 }
 
 // defaults is what an empty file means.

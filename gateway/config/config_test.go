@@ -114,6 +114,7 @@ func TestEveryFaultNamesItsPlaceAndTheMend(t *testing.T) {
 		{"a stream with a dot", account + "feeds:\n  - {name: f, nats: {url: 'nats://h', subject: s, stream: a.b}}\n", "4:", "no name of a stream", "without dots"},
 		{"a feed of Kafka without a topic", account + "feeds:\n  - {name: f, kafka: {brokers: ['h:9092']}}\n", "4:", "needs brokers and a topic", "topic: waybill"},
 		{"a broker without a port", account + "feeds:\n  - {name: f, kafka: {brokers: [h], topic: t}}\n", "4:", "no address", "kafka:9092"},
+		{"a feed of no alert", account + "feeds:\n  - {name: f, url: 'http://f', alerts: [account_park]}\n", "4:", "no alert", "account_parked"},
 		{"a feed twice", account + "feeds:\n  - {name: f, url: 'http://f'}\n  - {name: f, url: 'http://g'}\n", "5:", `feed "f" stands twice, first on line 4`, "another id"},
 		{"an unknown key of an account", "accounts:\n  - id: a\n    provider: openai\n    api_kye: k\n", "4:5", `unknown key "api_kye"`, `did you mean "api_key"?`},
 		{"an unset variable", "accounts:\n  - {id: a, provider: openai, api_key: ${NOPE}}\n", "2:", "variable NOPE is not set", "${NOPE:-default}"},

@@ -70,7 +70,7 @@ func (c *Config) SecretsDigest() events.Digest {
 		parts = append(parts, c.Clients[i].ID, string(d[:]))
 	}
 	for _, f := range c.Feeds {
-		parts = append(parts, f.Name, f.URL.Reveal(), f.Secret.Reveal(), fmt.Sprint(f.Events))
+		parts = append(parts, f.Name, f.URL.Reveal(), f.Secret.Reveal(), fmt.Sprint(f.Events, f.Alerts))
 		if n := f.NATS; n != nil {
 			parts = append(parts, n.URL.Reveal(), n.Stream, n.Subject)
 		}

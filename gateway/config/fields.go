@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/alert"
 )
 
 // This file is the table of settings. Adding one is one row here; the
@@ -120,11 +122,20 @@ func feedFields(w *Feed) []field {
 		}, func() string { return w.Name }),
 		secret("url", "Webhook: where to POST; never shown.", &w.URL),
 		secret("secret", "Webhook: signs what is sent; usually `${SOME_VARIABLE}`.", &w.Secret),
-		texts("events", "Kinds of events (docs/events.md), each alone or with the class of an attempt or the code of a refusal: `request.refused:accounts_exhausted`. Absent: to NATS and Kafka all; to a webhook payment required, a window exhausted, all accounts exhausted, an account parked by an operator.",
+		texts("events", "Kinds of events (docs/events.md), each alone or with the class of an attempt or the code of a refusal: `request.refused:accounts_exhausted`. Absent: none where `alerts` are named, else all; to a webhook the alerts.",
 			new([]string), func(s string) (string, error) {
 				e, mend, err := parseFeedEvent(s)
 				w.Events = append(w.Events, e)
 				return mend, err
+			}),
+		texts("alerts", "What a person should be told, in a sentence with its evidence (docs/feeds.md): account_parked, all_accounts_exhausted, payment_required, spooling, chain_broken. Absent: all to a webhook without `events`, else none.",
+			new([]string), func(s string) (string, error) {
+				k := alert.Kind(s)
+				w.Alerts = append(w.Alerts, k)
+				if all := alert.Kinds(); !slices.Contains(all, k) {
+					return didYouMean(s, alertNames(all)), fmt.Errorf("%q is no alert", s)
+				}
+				return "", nil
 			}),
 		nested("nats", "JetStream: a message is taken when a stream has it.", func() []field {
 			if w.NATS == nil {
@@ -146,6 +157,14 @@ func feedFields(w *Feed) []field {
 			}
 		}, func(p Position) { w.Kafka = &FeedKafka{At: p} }),
 	}
+}
+
+func alertNames(kinds []alert.Kind) []string {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = string(k)
+	}
+	return names
 }
 
 func checkBroker(s string) (string, error) {

@@ -95,6 +95,7 @@ feeds:
 		"feeds[].url":                          {"http://f", "http://g"},
 		"feeds[].secret":                       {"name: f", "name: f, secret: s"},
 		"feeds[].events":                       {"name: f", "name: f, events: [pin.set]"},
+		"feeds[].alerts":                       {"name: f", "name: f, alerts: [spooling]"},
 		"feeds[].nats.url":                     {"nats://n", "nats://o"},
 		"feeds[].nats.subject":                 {"subject: s", "subject: r"},
 		"feeds[].nats.stream":                  {"subject: s", "subject: s, stream: r"},

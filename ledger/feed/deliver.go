@@ -52,10 +52,19 @@ func (r *Relay) send(ctx context.Context, m *message.Message) (taken bool, err e
 // and needs neither lease nor place; when the process ends before it is
 // delivered it is lost.
 func (r *Relay) Tell(l Letter) {
+	r.telling.Add(1)
 	select {
 	case r.told <- l:
 	default:
+		r.telling.Add(-1)
 		r.opt.Logger.Error("too much to tell; one message is lost", "feed", r.opt.Name, "type", l.Type)
+	}
+}
+
+// Told waits until everything that was to be told is delivered or put aside, or
+// until ctx ends.
+func (r *Relay) Told(ctx context.Context) {
+	for r.telling.Load() > 0 && sleep(ctx, toldEvery) {
 	}
 }
 
@@ -68,6 +77,7 @@ func (r *Relay) tell(ctx context.Context) {
 			if _, err := r.send(ctx, messageOf(ctx, &l)); err != nil && ctx.Err() == nil {
 				r.opt.Logger.Error("a message is lost", "feed", r.opt.Name, "type", l.Type, "error", err)
 			}
+			r.telling.Add(-1)
 		}
 	}
 }

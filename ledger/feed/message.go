@@ -35,7 +35,7 @@ type Writer interface {
 	// Write and whenever another process may have gone on meanwhile.
 	Start(ctx context.Context, at events.Position) error
 	// Write is called with each event after that place, in order.
-	Write(e *events.Event) []Letter
+	Write(ctx context.Context, e *events.Event) []Letter
 }
 
 // Events writes the events themselves, as `events --json` prints them: those
@@ -46,7 +46,7 @@ type Events []Selector
 func (Events) Start(context.Context, events.Position) error { return nil }
 
 // Write implements Writer.
-func (s Events) Write(e *events.Event) []Letter {
+func (s Events) Write(_ context.Context, e *events.Event) []Letter {
 	if !selected(s, e) {
 		return nil
 	}

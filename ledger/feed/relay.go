@@ -26,6 +26,8 @@ const (
 	saveEvery = time.Second
 	// saveTime bounds the last keeping of a place.
 	saveTime = 2 * time.Second
+	// toldEvery is how often Told looks.
+	toldEvery = 10 * time.Millisecond
 	// maxTold bounds what waits to be told that no event tells of.
 	maxTold = 64
 )
@@ -58,6 +60,8 @@ type Relay struct {
 	holds atomic.Bool   // this process delivers
 	saved events.Position
 	told  chan Letter
+
+	telling atomic.Int64 // letters of told that are not done with
 }
 
 // Open gives a new consumer its place: the head, since what happened before it
@@ -193,7 +197,7 @@ func (r *Relay) follow(ctx context.Context, at events.Position) error {
 		}
 	}
 	end()
-	<-followed
+	_ = <-followed // it ended because this did
 	return err
 }
 
@@ -201,7 +205,7 @@ func (r *Relay) follow(ctx context.Context, at events.Position) error {
 func (r *Relay) run(ctx context.Context, run []events.Event) error {
 	var batch []*message.Message
 	for i := range run {
-		letters := r.opt.Writer.Write(&run[i])
+		letters := r.opt.Writer.Write(ctx, &run[i])
 		for j := range letters {
 			batch = append(batch, messageOf(ctx, &letters[j]))
 		}

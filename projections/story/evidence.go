@@ -326,3 +326,15 @@ func orUnknown(s string) string {
 	}
 	return s
 }
+
+// Exhausted tells that nobody may serve a model, on the occasion of a refusal.
+func Exhausted(e *events.Event, p *events.RequestRefused) string {
+	s := fmt.Sprintf("No account may serve model %s: all %d are exhausted", orUnknown(p.Stamp.Asked), len(p.Verdicts))
+	if p.Listed != 0 {
+		s = fmt.Sprintf("No account may serve model %s: all are exhausted", orUnknown(p.Stamp.Asked))
+	}
+	if p.Earliest != 0 {
+		s += "; the first is free again at " + instant(p.Earliest, e.ObservedAt)
+	}
+	return s + fmt.Sprintf(". Request %s was %s.", e.Request, Summary(e))
+}

@@ -59,7 +59,7 @@ func (j *judged) shape(look Lookup, at events.Time, word string) Verdict {
 	t := teller{j: j, look: look, at: at, before: word}
 	for _, p := range j.positions() {
 		if e := look(p); e != nil {
-			out.Evidence = append(out.Evidence, evidenceShape(e))
+			out.Evidence = append(out.Evidence, EvidenceOf(e))
 		}
 	}
 	out.Sentence = t.sentence()
@@ -104,8 +104,8 @@ func cellShape(c *admission.CellReport) Cell {
 	return out
 }
 
-// evidenceShape describes an event as evidence.
-func evidenceShape(e *events.Event) Evidence {
+// EvidenceOf describes an event as evidence.
+func EvidenceOf(e *events.Event) Evidence {
 	return Evidence{Position: e.Position, Type: e.Data.Kind().String(), ObservedAt: factTime(e), Account: e.Account, Source: sourceOf(e), Summary: Summary(e)}
 }
 

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/waybill/waybill/gateway/config"
+	"github.com/waybill/waybill/gateway/credential"
 )
 
 // configCommand groups what concerns the configuration.
@@ -84,6 +86,9 @@ func checkConfig(s *std) (checked, error) {
 	if err == nil {
 		var c *config.Config
 		if c, err = src.load(); err == nil {
+			if err := credentialFiles(c); err != nil {
+				return found, err
+			}
 			found.OK, found.Accounts, found.Models, found.Clients = true, len(c.Accounts), len(c.Models), len(c.Clients)
 			return found, nil
 		}
@@ -93,4 +98,15 @@ func checkConfig(s *std) (checked, error) {
 		found.Faults = faults
 	}
 	return found, err
+}
+
+// credentialFiles reads what serve reads at start; a command is not run.
+func credentialFiles(c *config.Config) error {
+	for i := range c.Accounts {
+		a := &c.Accounts[i]
+		if _, err := credentialOf(a, credential.Options{Account: a.ID, Now: time.Now}); err != nil {
+			return usageError(fmt.Errorf("account %q: %w", a.ID, err))
+		}
+	}
+	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,7 +86,7 @@ func (c *operateCommand) Run(ctx context.Context, s *std, args []string) error {
 
 func (c *operateCommand) operation() (operation, error) {
 	o := operation{Reason: c.reason, Scope: c.scope}
-	if c.reason == "" {
+	if strings.TrimSpace(c.reason) == "" {
 		return o, usageError(fmt.Errorf("--reason is required: say in a sentence why, it stays in the ledger"))
 	}
 	if c.name != "park" {

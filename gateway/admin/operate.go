@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gorilla/mux"
@@ -38,7 +39,7 @@ func Verbs() []Verb {
 	}
 }
 
-var errNoUntil = errors.New("until is required: a park ends by itself (or send for, such as 2h)")
+var errNoUntil = errors.New(`until is required, and in the future: a park ends by itself ("until": "2026-11-30T14:03:00Z", or "for": "2h")`)
 
 // Operate appends an operator's action on an account and returns its position.
 func (a *API) Operate(ctx context.Context, id, verb string, in Action) (events.Position, error) {
@@ -70,8 +71,8 @@ func (a *API) Operate(ctx context.Context, id, verb string, in Action) (events.P
 }
 
 func (in *Action) checked(now events.Time) (events.OperatorAction, error) {
-	if in.Reason == "" || len(in.Reason) > 1000 {
-		return events.OperatorAction{}, problemf(http.StatusUnprocessableEntity, "reason is required: say in a sentence why, it stays in the ledger")
+	if strings.TrimSpace(in.Reason) == "" || len(in.Reason) > 1000 {
+		return events.OperatorAction{}, problemf(http.StatusUnprocessableEntity, "reason is required, at most 1,000 bytes: say in a sentence why, it stays in the ledger")
 	}
 	scope, ok := events.ParseScope(in.Scope)
 	if !ok || scope.Kind == events.ScopeNone || scope.Kind == events.ScopeRequest {

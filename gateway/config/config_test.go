@@ -142,6 +142,8 @@ func TestEveryFaultNamesItsPlaceAndTheMend(t *testing.T) {
 		{"a target that is not there", account + "models:\n  - {name: m, targets: [{accounts: [aa]}]}\n", "4:", `there is no account "aa"`, `did you mean "a"?`},
 		{"a target that names nothing", account + "models:\n  - {name: m, targets: [{model: x}]}\n", "4:", "needs one of both", "accounts"},
 		{"a model without targets", account + "models:\n  - {name: m}\n", "4:", "has no targets", "targets"},
+		{"an unset variable is the only fault of its account", "accounts:\n  - {id: a, provider: openai, api_key: '${NOPE_KEY}'}\n", "2:", "NOPE_KEY", "NOPE_KEY"},
+		{"brackets without end", "accounts: " + strings.Repeat("[", 5000), "1:", "nested more than 100 deep", "five"},
 		{"a client without key", account + "clients:\n  - {id: c}\n", "4:", "needs one key", "waybill keys new"},
 		{"a client with an empty key", account + "clients:\n  - {id: c, key: ''}\n", "4:", "key: is empty", "give it a value"},
 		{"two clients with one key", account + "clients:\n  - {id: c, key: k}\n  - {id: d, key: k}\n", "5:", "have the same key", "key of its own"},
@@ -304,6 +306,18 @@ func TestTheEnvironmentIsChecked(t *testing.T) {
 	_, warnings, err := ReadEnvironment(map[string]string{"WAYBILL_LISTN": "x", "WAYBILL_TEST_POSTGRES": "x", "HOME": "/"})
 	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "did you mean WAYBILL_LISTEN?") {
 		t.Fatalf("%v, %v", warnings, err)
+	}
+}
+
+// TestACredentialThatCannotBeReadIsOneFault: that it is missing too would send
+// people the wrong way.
+func TestACredentialThatCannotBeReadIsOneFault(t *testing.T) {
+	for _, text := range []string{"accounts:\n  - {id: a, provider: openai, api_key: \"${NOPE_KEY}\"}\n", "accounts:\n  - {id: a, provider: openai, api_key: k}\nclients:\n  - {id: c, key: \"${NOPE_KEY}\"}\n"} {
+		_, err := load(t, text, nil)
+		var faults Faults
+		if !errors.As(err, &faults) || len(faults) != 1 {
+			t.Errorf("%s gives %v", text, err)
+		}
 	}
 }
 

@@ -48,6 +48,10 @@ func (r *reader) fault(p Position, mend, format string, args ...any) {
 
 // document parses the text; nil when it holds nothing or cannot be parsed.
 func (r *reader) document(text []byte) ast.Node {
+	if deep(text) {
+		r.fault(Position{1, 1}, "a configuration needs no more than five", "lists and mappings are nested more than %d deep", maxDepth)
+		return nil
+	}
 	file, err := parser.ParseBytes(veil(text), 0)
 	if err != nil {
 		r.syntax(err)
@@ -64,6 +68,25 @@ func (r *reader) document(text []byte) ast.Node {
 		}
 	}
 	return body
+}
+
+// maxDepth bounds the nesting of brackets: the parser's time grows with its
+// square.
+const maxDepth = 100
+
+func deep(text []byte) bool {
+	depth := 0
+	for _, c := range text {
+		switch c {
+		case '[', '{':
+			if depth++; depth > maxDepth {
+				return true
+			}
+		case ']', '}':
+			depth = max(0, depth-1)
+		}
+	}
+	return false
 }
 
 func (r *reader) syntax(err error) {

@@ -46,10 +46,16 @@ func notEmpty(s string) (string, error) {
 
 // secret is a credential: no blanks inside, never shown.
 func secret(key, doc string, p *Secret) field {
-	return value(key, "secret", doc, func(s string) (string, error) {
+	f := value(key, "secret", doc, func(s string) (string, error) {
 		*p = NewSecret(s)
 		return credentialText(s)
 	}, func() string { return p.String() })
+	read := f.read
+	f.read = func(r *reader, n ast.Node) {
+		*p = NewSecret("(unread)") // one that cannot be read is a fault of its own, not one that is missing
+		read(r, n)
+	}
+	return f
 }
 
 // credentialText refuses what cannot be a key: the usual slips of pasting.

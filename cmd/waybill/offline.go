@@ -9,6 +9,7 @@ import (
 	"github.com/waybill/waybill/gateway/admin"
 	"github.com/waybill/waybill/gateway/config"
 	"github.com/waybill/waybill/gateway/engine"
+	"github.com/waybill/waybill/gateway/inquiry"
 	"github.com/waybill/waybill/ledger"
 )
 
@@ -18,8 +19,8 @@ const offlineSpool = 16 << 20
 // offline makes a call of the admin API in this process, on a ledger that no
 // gateway holds. It is the same handler that a gateway runs, and like a gateway it
 // first appends what the last one left in the spool.
-func offline(ctx context.Context, e config.Environment, path string, o operation) (out recorded, err error) {
-	log, err := openExisting(ctx, e)
+func offline(ctx context.Context, e config.Environment, account, path string, o operation) (out recorded, err error) {
+	log, err := openExisting(ctx, e, account)
 	if err != nil {
 		return out, err
 	}
@@ -43,14 +44,16 @@ func offline(ctx context.Context, e config.Environment, path string, o operation
 	return post(ctx, "http://"+l.Addr().String()+path, config.Secret{}, o)
 }
 
-// openExisting opens a ledger for writing that is there already.
-func openExisting(ctx context.Context, e config.Environment) (*ledger.Log, error) {
+// openExisting opens a ledger for writing that is there already and knows the
+// account: a call that cannot succeed must leave nothing in it.
+func openExisting(ctx context.Context, e config.Environment, account string) (*ledger.Log, error) {
 	r, err := openReader(e.Ledger)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.Close(); err != nil {
-		return nil, ledgerError(err)
+	_, err = inquiry.Accounts(ctx, ledger.Open(r), inquiry.Moment{}, account, "")
+	if err = errors.Join(err, r.Close()); err != nil {
+		return nil, err
 	}
 	store, err := openStore(ctx, e.Ledger, e, config.Ledger{})
 	if err != nil {

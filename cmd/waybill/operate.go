@@ -72,7 +72,7 @@ func (c *operateCommand) Run(ctx context.Context, s *std, args []string) error {
 	where := "through the running gateway"
 	if errors.Is(err, errNobody) {
 		where = "in the ledger, which no gateway holds"
-		at, err = offline(ctx, e, path, o)
+		at, err = offline(ctx, e, args[0], path, o)
 	}
 	if err != nil {
 		return err

@@ -244,6 +244,13 @@ func TestOperatorsActThroughTheGatewayAndOnTheLedgerItself(t *testing.T) {
 		}
 	}
 	g.stop()
+	_, before, _ := g.shell("events", "--json")
+	if code, _, errs := g.shell("drain", "nobody", "--reason", "x"); code == 0 || !strings.Contains(errs, "no such account") {
+		t.Errorf("an unknown account without a gateway: %d %s", code, errs)
+	}
+	if _, after, _ := g.shell("events", "--json"); after != before {
+		t.Error("a call that was refused has written to the ledger")
+	}
 	if code, out, errs := g.shell("undrain", "birch", "--reason", "done"); code != 0 || !strings.Contains(out, "no gateway holds") {
 		t.Fatalf("undrain: %d %s%s", code, out, errs)
 	}

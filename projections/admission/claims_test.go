@@ -157,3 +157,30 @@ func TestR6_AStragglerEndsClaimsAndNoFact(t *testing.T) {
 	w.ok(call{account: "a", model: "m", from: after(11 * time.Second), to: after(23 * time.Second), knewOwn: w.seq - 2})
 	wantIn(t, w.admit("a", "m", after(23*time.Second)))
 }
+
+// An attempt gives back what it claimed and then, decided anew, tests a cooling
+// cell of the same account: its dispatch is the claim of that cell, and no
+// second one goes there (found by the simulation).
+func TestR4_ADispatchAfterAGivenBackClaimTakesItsOwnSlot(t *testing.T) {
+	w := newWorld(t, "a")
+	for i := range 3 {
+		w.fail(call{account: "a", model: "m", request: uint64(10 + i), from: epoch0, to: after(time.Duration(i) * time.Second)}, of(events.ClassServerError))
+	}
+	w.reading("a", after(3*time.Second), spent("5h", after(10*time.Second)))
+	c := call{account: "a", model: "m", request: 1, from: after(time.Minute)}
+	claimed := w.claim(c).Data.(*events.TrialClaimed).Trial
+	if len(claimed.Cells) != 2 || !w.granted(c, c.from) {
+		t.Fatalf("claimed %+v", claimed)
+	}
+	w.reading("a", after(61*time.Second), roomy("5h", 10, after(5*time.Hour)))
+	w.add(c.header(after(62*time.Second)), &events.TrialClosed{Cells: claimed.Cells, End: events.TrialNotDispatched})
+	c.from = after(62 * time.Second)
+	health := w.trial(c)
+	if len(health.Cells) != 1 || health.Cells[0].Axis != events.AxisHealth {
+		t.Fatalf("left to test: %+v", health.Cells)
+	}
+	w.add(c.header(c.from), &events.AttemptRouted{Stamp: events.Stamp{DecidedAt: c.from}, Chosen: 1, Trial: &health})
+	if v := w.admit("a", "m", after(63*time.Second)); v.Trial || v.Reason != events.ReasonTrialInProgress {
+		t.Fatalf("a second one may go there: %s", show(v))
+	}
+}

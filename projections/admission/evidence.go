@@ -205,7 +205,7 @@ func (p *place) answer(f fact) {
 // dominates is R13 on what never changes any more: the values that a late
 // reading may still change (frozen, room) have no part in it.
 func (f *fact) dominates(o *fact) bool {
-	if f.kind != o.kind || f.at < o.at || f.step < o.step || f.same(&o.witness) {
+	if f.kind != o.kind || f.before(&o.witness) || f.step < o.step || f.same(&o.witness) {
 		return false
 	}
 	switch f.kind {

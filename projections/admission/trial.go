@@ -170,18 +170,20 @@ func (f *fold) routed(p *events.AttemptRouted) {
 }
 
 // inform notes what the decision behind a slot knew, and says whether the
-// attempt holds a slot there.
+// attempt still holds a slot there: one that it gave back is no claim.
 func (f *fold) inform(o *owner, at key, axis events.Axis, k knowledge) bool {
 	if p := f.layerOf(o).at(at); p == nil || !p.holds(axis, f.e.Request, f.e.Attempt) {
 		return false
 	}
 	p := f.write(o).change(f.a, at)
+	open := false
 	for i := range p.slots {
 		if s := &p.slots[i]; s.axis == axis && s.of(f.e.Request, f.e.Attempt) {
 			s.knowledge = k
+			open = open || s.ended == 0
 		}
 	}
-	return true
+	return open
 }
 
 func (p *place) holds(axis events.Axis, request uuid.UUID, attempt uint32) bool {

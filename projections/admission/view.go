@@ -35,7 +35,7 @@ func New() *View {
 func (v *View) Name() string { return "admission" }
 
 // Version implements projections.Projection.
-func (v *View) Version() uint32 { return 2 }
+func (v *View) Version() uint32 { return 3 }
 
 // Apply folds a committed event. Its cost does not depend on how many accounts
 // there are.

@@ -69,6 +69,8 @@ func (w *world) ledgerOrPeople(g *gateway, s *Step) {
 		})
 	case "operator":
 		w.operate(g, s)
+	case "snapshot":
+		w.snapshot(g, s)
 	case "epoch":
 		w.renew(g, s)
 	case "reload":

@@ -19,7 +19,9 @@ type gateway struct {
 	proc  *process      // nil while it is down
 	drift time.Duration // its machine's clock is off by this; a process takes it over when it starts
 	runs  int
-	disk  *ledgertest.Memory // where its spool is; nil: it has none
+	// release of the binary that is installed: of two, whose folds differ
+	release uint32
+	disk    *ledgertest.Memory // where its spool is; nil: it has none
 }
 
 // process is one run of a gateway.
@@ -50,7 +52,7 @@ func (w *world) start(g *gateway) {
 		return
 	}
 	g.runs++
-	p := &process{gate: g, port: &port{desk: w.desk, no: g.no}, closed: make(chan struct{})}
+	p := &process{gate: g, port: &port{desk: w.desk, no: g.no, release: g.release}, closed: make(chan struct{})}
 	p.life, p.kill = context.WithCancel(context.Background())
 	p.log = ledger.OpenWith(p.port, ledger.Options{Poll: poll, Retries: 3})
 	g.proc = p
@@ -180,6 +182,7 @@ func (w *world) deploy(g *gateway) {
 		}
 	}
 	w.shutdown(p)
+	g.release = 1 - g.release
 	w.start(g)
 }
 

@@ -92,8 +92,8 @@ func committed(e *engine.Engine) (state []byte, at events.Position) {
 }
 
 // upTo folds the ledger from zero.
-func (o *oracle) upTo(at events.Position) *views {
-	v := newViews()
+func (o *oracle) upTo(at events.Position) *folded {
+	v := newFolded()
 	for i := range o.log[:at] {
 		v.live.Commit(o.log[i : i+1])
 	}
@@ -134,7 +134,7 @@ func (w *world) checkAgreement() {
 	}
 }
 
-func (w *world) compare(g *gateway, v routing.View, zero *views, now events.Time) {
+func (w *world) compare(g *gateway, v routing.View, zero *folded, now events.Time) {
 	doc, _ := v.Admission.Document()
 	for _, a := range v.Admission.Roster() {
 		for _, m := range append(models, "") {
@@ -189,6 +189,7 @@ func (l *laws) delivered() {
 func (l *laws) atTheEnd() {
 	w := l.w
 	l.delivered()
+	w.checkOrder()
 	for k, at := range w.oracle.routed {
 		if w.oracle.ended[k] == 0 {
 			w.fail("I4: the attempt at %d has no outcome", at)

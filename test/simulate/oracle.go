@@ -14,20 +14,20 @@ import (
 	"github.com/waybill/waybill/projections/routing"
 )
 
-// views are the projections that a gateway decides on.
-type views struct {
+// folded are the projections that a gateway decides on.
+type folded struct {
 	live     *projections.Live
 	view     routing.View
 	requests *requests.View
 }
 
-func newViews() *views {
+func newFolded() *folded {
 	v := routing.View{Admission: admission.New(), Pins: pins.New(), Cache: routing.NewCache()}
 	rows := requests.New(requests.Keep)
-	return &views{live: projections.NewLive(v.Admission, v.Pins, rows), view: v, requests: rows}
+	return &folded{live: projections.NewLive(v.Admission, v.Pins, rows), view: v, requests: rows}
 }
 
-func (v *views) state() []byte {
+func (v *folded) state() []byte {
 	b := v.view.Admission.AppendState(nil)
 	b = v.view.Pins.AppendState(b)
 	return v.requests.AppendState(b)
@@ -36,7 +36,7 @@ func (v *views) state() []byte {
 // oracle is the ledger as it truly is: checked row by row, and folded from zero
 // by somebody who never had anything pending.
 type oracle struct {
-	*views
+	*folded
 	w       *world
 	check   *ledger.Checker
 	log     []events.Event
@@ -55,7 +55,7 @@ type try struct {
 }
 
 func newOracle(w *world) *oracle {
-	return &oracle{views: newViews(), w: w, check: ledger.NewChecker(ledger.Head{}), numbers: map[uuid.UUID]uint64{},
+	return &oracle{folded: newFolded(), w: w, check: ledger.NewChecker(ledger.Head{}), numbers: map[uuid.UUID]uint64{},
 		routed: map[try]events.Position{}, ended: map[try]int{}, claimed: map[try]events.Position{},
 		refused: map[uuid.UUID]events.Position{}, served: map[try]events.Position{}}
 }

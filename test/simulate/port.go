@@ -18,6 +18,7 @@ import (
 // the world's goroutine changes the store.
 type desk struct {
 	store *ledgertest.Memory
+	snaps snaps
 
 	mu      sync.Mutex
 	ops     []*op
@@ -128,6 +129,8 @@ const (
 type port struct {
 	desk *desk
 	no   int
+
+	release uint32 // of the binary, for its snapshots
 
 	mu     sync.Mutex
 	link   link

@@ -45,7 +45,7 @@ var odds = []struct {
 }{
 	{"request", 30}, {"answer", 34}, {"pass", 8}, {"reading", 9}, {"upstream", 7},
 	{"crash", 2}, {"start", 5}, {"deploy", 2}, {"cut", 2}, {"heal", 4}, {"fault", 6},
-	{"operator", 3}, {"epoch", 2}, {"reload", 2}, {"leave", 2}, {"wake", 3}, {"clock", 2}, {"burst", 2}, {"nag", 2},
+	{"operator", 3}, {"epoch", 2}, {"reload", 2}, {"leave", 2}, {"wake", 3}, {"clock", 2}, {"burst", 2}, {"nag", 2}, {"snapshot", 3},
 }
 
 // Script is the world that a seed means: its size and what happens in it.

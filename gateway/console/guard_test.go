@@ -93,7 +93,7 @@ func TestPagesLoadFromTheirOwnAddressOnly(t *testing.T) {
 		if strings.Contains(h.Get("Content-Security-Policy"), "unsafe") {
 			t.Errorf("%s: %s", path, h.Get("Content-Security-Policy"))
 		}
-		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" || h.Get("Cache-Control") != "no-store" {
+		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "same-origin" || h.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s: headers %v", path, h)
 		}
 		if at := inline.FindString(a.body); at != "" {

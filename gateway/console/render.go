@@ -164,8 +164,12 @@ func (m moment) Near() string {
 	return t.Format("2 Jan 2006 15:04:05")
 }
 
-// grouped is a whole number with spaces between thousands.
+// grouped is a whole number, or what a pointer to one holds, with spaces between
+// thousands.
 func grouped(v any) string {
+	if p, ok := v.(*int64); ok {
+		v = *p
+	}
 	s := fmt.Sprint(v)
 	sign := ""
 	if strings.HasPrefix(s, "-") {

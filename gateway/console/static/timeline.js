@@ -45,6 +45,7 @@
     if (plot) plot.destroy();
     if (watch) watch.disconnect();
     const laneHeight = 16, bandHeight = spells.length ? 14 : 0, foot = lanes.length * laneHeight + bandHeight + 8;
+    const middle = (lane) => 8 + (lane + 0.5) * laneHeight; // below the scale's zero
     let picked = -1;
 
     const paint = (u) => {
@@ -63,25 +64,23 @@
         if (s.tone !== "good") { c.globalAlpha = 0.12; c.fillRect(x1, top, x2 - x1, height); }
         c.globalAlpha = 1; c.fillRect(x1, bottom - bandHeight * px, Math.max(px, x2 - x1), bandHeight * px);
       }
-      c.font = `${11 * px}px ${css("--font") || "sans-serif"}`;
-      c.textBaseline = "middle"; c.textAlign = "left";
       lanes.forEach((lane, i) => {
-        const y = y0 + (i + 0.5) * laneHeight * px;
+        const y = y0 + middle(i) * px;
         c.strokeStyle = css("--rule"); c.lineWidth = px;
         c.beginPath(); c.moveTo(left, y); c.lineTo(left + width, y); c.stroke();
       });
       marks.forEach((m, i) => {
-        const x = u.valToPos(m.at, "x", true), y = y0 + (lanes.indexOf(m.lane) + 0.5) * laneHeight * px;
+        const x = u.valToPos(m.at, "x", true), y = y0 + middle(lanes.indexOf(m.lane)) * px;
         c.fillStyle = css(`--${m.tone}`);
         c.beginPath(); c.arc(x, y, (i === picked ? 6 : 3.5) * px, 0, 7); c.fill();
         if (i === picked) { c.strokeStyle = css("--ink"); c.lineWidth = 2 * px; c.stroke(); }
       });
-      lanes.forEach((lane, i) => {
-        const y = y0 + (i + 0.5) * laneHeight * px;
-        const w = c.measureText(lane).width + 8 * px;
-        c.fillStyle = css("--card"); c.globalAlpha = 0.85; c.fillRect(left + 2 * px, y - 7 * px, w, 14 * px); c.globalAlpha = 1;
-        c.fillStyle = css("--soft"); c.fillText(lane, left + 6 * px, y);
-      });
+      c.restore();
+      // The lanes' names stand beside the drawing, under the scale.
+      c.save();
+      c.font = `${11 * px}px ${css("--font") || "sans-serif"}`;
+      c.textBaseline = "middle"; c.textAlign = "right"; c.fillStyle = css("--soft");
+      lanes.forEach((lane, i) => c.fillText(lane, left - 6 * px, y0 + middle(i) * px));
       c.restore();
     };
 
@@ -102,7 +101,7 @@
       let best = -1, least = 24 * 24;
       const y0 = u.bbox.height / devicePixelRatio - foot;
       marks.forEach((m, i) => {
-        const dx = u.valToPos(m.at, "x") - x, dy = y0 + (lanes.indexOf(m.lane) + 0.5) * laneHeight - y;
+        const dx = u.valToPos(m.at, "x") - x, dy = y0 + middle(lanes.indexOf(m.lane)) - y;
         const d = dx * dx + dy * dy / 4;
         if (d < least) { least = d; best = i; }
       });
@@ -130,7 +129,7 @@
       },
       axes: [
         { stroke: css("--soft"), grid: { stroke: css("--rule"), width: 1 }, ticks: { stroke: css("--rule"), width: 1 }, values: clocks, font, space: 80 },
-        { stroke: css("--soft"), grid: { stroke: css("--rule"), width: 1 }, ticks: { stroke: css("--rule"), width: 1 }, size: 50, font,
+        { stroke: css("--soft"), grid: { stroke: css("--rule"), width: 1 }, ticks: { stroke: css("--rule"), width: 1 }, size: 58, font,
           splits: () => [0, 25, 50, 75, 100], values: (u, all) => all.map((v) => `${v} %`) },
       ],
       series: [{ label: "UTC" }, ...series.map((s, i) => ({

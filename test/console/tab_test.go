@@ -1,0 +1,227 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// look is how a page is looked at.
+type look struct {
+	name          string
+	scheme        string
+	width, height int64
+	phone         bool
+	rules         string // of axe: "" is all
+}
+
+// looks: a colour scheme changes nothing but colours, which is what axe looks at
+// in the second.
+func looks() []look {
+	return []look{
+		{name: "light", scheme: "light", width: 1280, height: 900},
+		{name: "dark", scheme: "dark", width: 1280, height: 900, rules: `, runOnly: ["color-contrast"]`},
+		{name: "phone", scheme: "light", width: 390, height: 844, phone: true},
+	}
+}
+
+// tab is one page of the browser, on one console.
+type tab struct {
+	t    *testing.T
+	ctx  context.Context
+	base string
+
+	mu     sync.Mutex
+	faults []string
+}
+
+// open opens a tab that knows no cookie of another and fails the test for what
+// a person would find in the browser's console: errors, what the page's policy
+// of content has blocked, and requests that leave the gateway.
+func (w *world) open(t *testing.T) *tab {
+	t.Helper()
+	b := &tab{t: t, base: w.gate.Admin}
+	ctx, stop := chromedp.NewContext(w.browser, chromedp.WithNewBrowserContext(), chromedp.WithListener(b.hear))
+	b.ctx = ctx
+	t.Cleanup(func() {
+		stop()
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, f := range b.faults {
+			t.Error(f)
+		}
+	})
+	b.look(looks()[0])
+	return b
+}
+
+func (b *tab) hear(event any) {
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		if u, err := url.Parse(e.Request.URL); err != nil || u.Scheme+"://"+u.Host != b.base && u.Scheme != "data" {
+			b.fault("a page asks for %s", e.Request.URL)
+		}
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.EntryLevelError && !strings.Contains(e.Entry.Text, "the server responded with a status of 4") {
+			b.fault("the browser says of %s: %s", e.Entry.URL, e.Entry.Text)
+		}
+	case *runtime.EventExceptionThrown:
+		b.fault("a script fails: %s", e.ExceptionDetails.Text+" "+e.ExceptionDetails.URL)
+	}
+}
+
+func (b *tab) fault(format string, args ...any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.faults = append(b.faults, fmt.Sprintf(format, args...))
+}
+
+// step is something done in a tab.
+type step = chromedp.Action[chromedp.Void]
+
+// do runs steps in the tab.
+func (b *tab) do(steps ...step) {
+	b.t.Helper()
+	if err := chromedp.Do(b.ctx, steps...); err != nil {
+		b.fatal(err)
+	}
+}
+
+func (b *tab) fatal(err error) {
+	b.t.Helper()
+	at, _ := chromedp.Run(b.ctx, chromedp.Location())
+	text, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string]("document.body.innerText"))
+	b.t.Fatalf("%v\nat %s:\n%.2000s", err, at, text)
+}
+
+// look sets the size and the colour scheme.
+func (b *tab) look(l look) {
+	b.t.Helper()
+	features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}
+	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		if _, err := cdp.Call(ctx, t, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+			Width: l.width, Height: l.height, DeviceScaleFactor: 1, Mobile: l.phone}); err != nil {
+			return err
+		}
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features})
+		return err
+	}))
+}
+
+func click(selector string) step   { return chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible) }
+func visible(selector string) step { return chromedp.WaitVisible(chromedp.CSS(selector)) }
+func ready(selector string) step   { return chromedp.WaitReady(chromedp.CSS(selector)) }
+func typed(selector, text string) step {
+	return chromedp.SendKeys(chromedp.CSS(selector), text, chromedp.NodeVisible)
+}
+func set(selector, value string) step { return chromedp.SetValue(chromedp.CSS(selector), value) }
+
+// to goes to a page of the console.
+func (b *tab) to(path string) {
+	b.t.Helper()
+	b.do(chromedp.Navigate(b.base+path), ready("footer"))
+}
+
+// login gives the token on the login page.
+func (b *tab) login() {
+	b.t.Helper()
+	b.to("/login")
+	b.do(typed("#token", token))
+	b.follow("form[action='/login'] button")
+	b.do(visible("nav[aria-label=Main]"))
+}
+
+// follow clicks, and returns when the next page is there.
+func (b *tab) follow(selector string) {
+	b.t.Helper()
+	eval[bool](b, "window.left = true")
+	b.do(click(selector))
+	b.wait(`window.left === undefined && document.readyState === "complete"`)
+}
+
+// patience is how long a page may take for one thing.
+const patience = time.Minute
+
+// wait returns when a script's expression is true, in whatever document the tab
+// shows by then. The browser is another process and pages go away under a
+// question, so it is asked again.
+func (b *tab) wait(expression string) {
+	b.t.Helper()
+	for deadline := time.Now().Add(patience); ; {
+		is, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](expression))
+		if err == nil && is {
+			return
+		}
+		if time.Now().After(deadline) || b.ctx.Err() != nil {
+			b.fatal(fmt.Errorf("wait for %s: %w", expression, errors.Join(err, context.DeadlineExceeded)))
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// see returns when the page is whole and shows what a selector finds.
+func (b *tab) see(selector string) {
+	b.t.Helper()
+	b.wait(fmt.Sprintf(`(() => { const e = document.querySelector(%q); return document.readyState === "complete" && !!e && e.getClientRects().length > 0; })()`, selector))
+}
+
+// eval is the value of a script's expression.
+func eval[T any](b *tab, expression string) T {
+	b.t.Helper()
+	out, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.fatal(fmt.Errorf("evaluate %.200s: %w", expression, err))
+	}
+	return out
+}
+
+// texts are the words of all elements that a selector finds.
+func (b *tab) texts(selector string) []string {
+	b.t.Helper()
+	return eval[[]string](b, fmt.Sprintf(`[...document.querySelectorAll(%q)].map(e => e.textContent.replace(/\s+/g, " ").trim())`, selector))
+}
+
+// text is the words of the first one.
+func (b *tab) text(selector string) string {
+	b.t.Helper()
+	all := b.texts(selector)
+	if len(all) == 0 {
+		b.fatal(fmt.Errorf("nothing is %s", selector))
+	}
+	return all[0]
+}
+
+// at is where the tab is: path and query.
+func (b *tab) at() string {
+	b.t.Helper()
+	return eval[string](b, "location.pathname + location.search")
+}
+
+// shoot leaves a picture of the whole page in out/.
+func (b *tab) shoot(name string) {
+	b.t.Helper()
+	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		b.fatal(err)
+	}
+	if err := os.MkdirAll("out", 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join("out", name+".png"), png, 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}

@@ -133,6 +133,21 @@ func (a *API) liveRows(ask requests.Query) (rows []story.Row, more, whole bool) 
 	return rows, more, whole
 }
 
+// Skips are the reasons behind the skipped accounts of rows, in their order.
+func (a *API) Skips(ctx context.Context, rows []story.Row) [][]inquiry.Skip {
+	look, out := inquiry.Lookup(ctx, a.o.Log), make([][]inquiry.Skip, len(rows))
+	for i := range rows {
+		out[i] = inquiry.Skips(look, &rows[i], a.name)
+	}
+	return out
+}
+
+// name is an account's id by its roster number.
+func (a *API) name(no uint32) (id string) {
+	a.o.Engine.Requests(func(v *requests.View, _ events.Position) { id = v.Account(no) })
+	return id
+}
+
 // Story is the story of a request, as far as it had come at a moment; the zero
 // one is now.
 func (a *API) Story(ctx context.Context, m inquiry.Moment, id uuid.UUID) (s story.Request, err error) {

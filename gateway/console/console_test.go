@@ -126,7 +126,7 @@ func TestEveryPageIsThere(t *testing.T) {
 		"/":                                     {"<h1>Accounts</h1>", `data-account="b"`, "Sandbox"},
 		"/accounts/b":                           {"<h1>b</h1>", `id="why"`, "payment required"},
 		"/accounts/b/timeline?span=24h":         {`id="marks"`},
-		"/requests":                             {b.story.Refused.String(), `data-outcome="refused"`},
+		"/requests":                             {b.story.Refused.String(), `data-outcome="refused"`, `">payment required</a>`},
 		"/requests/" + b.story.Refused.String(): {"What happened", "agrees"},
 		"/events":                               {"gateway.started"},
 		"/events/1":                             {`&#34;position&#34;: 1`},

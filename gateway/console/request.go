@@ -4,7 +4,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/gorilla/mux"
 
-	"github.com/waybill/waybill/gateway/inquiry"
 	"github.com/waybill/waybill/projections/story"
 )
 
@@ -21,7 +20,8 @@ func request(v *visit) error {
 	if err != nil {
 		return badRequest("A request id is a UUID, as Waybill-Request-Id has it.")
 	}
-	s, err := v.c.api.Story(v.r.Context(), inquiry.Moment{}, id)
+	m, _ := v.moment()
+	s, err := v.c.api.Story(v.r.Context(), m, id)
 	if err != nil {
 		return err
 	}

@@ -11,12 +11,23 @@ import (
 
 // requestsPage is a list of requests and what narrows it.
 type requestsPage struct {
-	Rows     []story.Row
+	Rows     []requestRow
 	Older    events.Position // where the next page begins, 0: there is none
 	Paged    bool            // this is not the first page
 	Outcomes []string
 	Asked    map[string]string // the filters as typed
 }
+
+// requestRow is a request in a list, and why it skipped whom it skipped.
+type requestRow struct {
+	story.Row
+	Skips []inquiry.Skip // the first of them
+	More  int            // how many others were skipped
+}
+
+// maxSkips bounds the skipped accounts that a row of a list names; the request's
+// page has them all.
+const maxSkips = 4
 
 // filters are the parameters that narrow a list of requests.
 func filters() []string {
@@ -42,14 +53,28 @@ func requestList(v *visit) error {
 		p.Paged = true
 	}
 	m, past := v.moment()
+	var rows []story.Row
 	var more bool
-	if p.Rows, more, err = v.c.api.Requests(v.r.Context(), m, past, ask); err != nil {
+	if rows, more, err = v.c.api.Requests(v.r.Context(), m, past, ask); err != nil {
 		return err
 	}
+	p.Rows = v.requestRows(rows)
 	if more {
-		p.Older = p.Rows[len(p.Rows)-1].Position
+		p.Older = rows[len(rows)-1].Position
 	}
 	return v.show("requests", "Requests", p)
+}
+
+func (v *visit) requestRows(rows []story.Row) []requestRow {
+	out := make([]requestRow, len(rows))
+	for i := range rows {
+		out[i] = requestRow{Row: rows[i], More: max(0, len(rows[i].Skipped)-maxSkips)}
+		rows[i].Skipped = rows[i].Skipped[:len(rows[i].Skipped)-out[i].More]
+	}
+	for i, skips := range v.c.api.Skips(v.r.Context(), rows) {
+		out[i].Skips = skips
+	}
+	return out
 }
 
 func (v *visit) requestQuery(asked map[string]string) (requests.Query, error) {
@@ -61,9 +86,6 @@ func (v *visit) requestQuery(asked map[string]string) (requests.Query, error) {
 	}
 	if ask.Until, err = inquiry.When(asked["until"], v.frame.Ref()); err != nil {
 		return ask, badRequest(err.Error())
-	}
-	if at := v.frame.At; at != 0 && (ask.Until == 0 || ask.Until > at) {
-		ask.Until = at + 1 // what began at that instant had begun
 	}
 	if s := asked["outcome"]; s != "" {
 		o, ok := requests.ParseOutcome(s)

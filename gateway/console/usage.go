@@ -33,10 +33,8 @@ func usagePage(v *visit) error {
 	if p.To, err = inquiry.When(p.Until, v.frame.Ref()); err != nil {
 		return badRequest(err.Error())
 	}
-	if at := v.frame.At; at != 0 && (p.To == 0 || p.To > at) {
-		p.To = at
-	}
-	if p.Rows, err = v.c.api.Usage(v.r.Context(), inquiry.Moment{}, by, p.From, p.To); err != nil {
+	m, _ := v.moment()
+	if p.Rows, err = v.c.api.Usage(v.r.Context(), m, by, p.From, p.To); err != nil {
 		return err
 	}
 	for i := range p.Rows {

@@ -3,6 +3,7 @@ package feed
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	wmnats "github.com/ThreeDotsLabs/watermill-nats/v2/pkg/nats"
@@ -21,7 +22,7 @@ type JetStream struct {
 	js     nats.JetStreamContext
 	stream string
 	topic  string
-	ready  bool // the stream is there; Publish has one caller at a time
+	ready  atomic.Bool // the stream is there
 }
 
 // NewJetStream connects to servers ("nats://host:4222", several separated by
@@ -48,8 +49,24 @@ func NewJetStream(servers, stream, subject string) (*JetStream, error) {
 	return &JetStream{Publisher: p, js: js, stream: stream, topic: subject}, nil
 }
 
-// Publish implements message.Publisher.
+// Publish implements message.Publisher. It waits for the stream, or for the end
+// of the first message's context: the client's own patience is longer than a
+// process that ends has.
 func (j *JetStream) Publish(topic string, msgs ...*message.Message) error {
+	if len(msgs) == 0 {
+		return nil
+	}
+	done := make(chan error, 1)
+	go func() { done <- j.publish(topic, msgs) }()
+	select {
+	case err := <-done:
+		return err
+	case <-msgs[0].Context().Done():
+		return msgs[0].Context().Err()
+	}
+}
+
+func (j *JetStream) publish(topic string, msgs []*message.Message) error {
 	if err := j.provide(); err != nil {
 		return err
 	}
@@ -59,14 +76,14 @@ func (j *JetStream) Publish(topic string, msgs ...*message.Message) error {
 
 // provide makes the stream if it is named and not there.
 func (j *JetStream) provide() error {
-	if j.ready || j.stream == "" {
+	if j.ready.Load() || j.stream == "" {
 		return nil
 	}
 	_, err := j.js.StreamInfo(j.stream)
 	if errors.Is(err, nats.ErrStreamNotFound) {
 		_, err = j.js.AddStream(&nats.StreamConfig{Name: j.stream, Subjects: []string{j.topic}})
 	}
-	j.ready = err == nil
+	j.ready.Store(err == nil)
 	return err
 }
 

@@ -171,8 +171,13 @@ func (r *Relay) serve(ctx context.Context) (err error) {
 // follow delivers what is committed, and what was requeued.
 func (r *Relay) follow(ctx context.Context, at events.Position) error {
 	ctx, end := context.WithCancel(ctx)
-	runs, followed := make(chan []events.Event), make(chan error, 1)
+	runs, followed, done := make(chan []events.Event), make(chan error, 1), make(chan struct{})
+	defer func() {
+		end()
+		<-done
+	}()
 	go func() {
+		defer close(done)
 		followed <- r.log.Follow(ctx, at, func(run []events.Event) error {
 			select {
 			case runs <- slices.Clone(run):
@@ -192,12 +197,9 @@ func (r *Relay) follow(ctx context.Context, at events.Position) error {
 		case <-tick.C:
 			err = errors.Join(r.save(ctx), r.requeued(ctx))
 		case err = <-followed:
-			end()
 			return err
 		}
 	}
-	end()
-	_ = <-followed // it ended because this did
 	return err
 }
 
@@ -213,7 +215,7 @@ func (r *Relay) run(ctx context.Context, run []events.Event) error {
 			if err := r.deliver(ctx, batch); err != nil {
 				return err
 			}
-			batch = batch[:0]
+			batch = nil // a publisher that was not waited for may still read it
 		}
 		if len(batch) == 0 {
 			r.at.Store(uint64(run[i].Position))

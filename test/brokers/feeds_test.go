@@ -6,15 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/ledger"
@@ -286,4 +289,86 @@ func TestTheFeedOfASharedLedgerIsDeliveredByOneReplicaAndTakenOver(t *testing.T)
 		stops[i]()
 	}
 	check(t, consumed(t, c, distinct(300)), want)
+}
+
+// TestAFeedStopsAtOnceWhateverItsBrokerDoes has brokers that are not there, and
+// one that takes connections and says nothing.
+func TestAFeedStopsAtOnceWhateverItsBrokerDoes(t *testing.T) {
+	mute, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mute.Close()
+	frozen := StartNATS(t)
+	for name, open := range map[string]func() (feed.Options, error){
+		"no Kafka": func() (feed.Options, error) {
+			p, err := feed.NewKafka([]string{"127.0.0.1:1"})
+			return feed.Options{Topic: "waybill", Publisher: p}, err
+		},
+		"a mute Kafka": func() (feed.Options, error) {
+			p, err := feed.NewKafka([]string{mute.Addr().String()})
+			return feed.Options{Topic: "waybill", Publisher: p}, err
+		},
+		"no NATS": func() (feed.Options, error) {
+			p, err := feed.NewJetStream("nats://127.0.0.1:1", "WAYBILL", "s")
+			return feed.Options{Topic: "s", Publisher: p}, err
+		},
+		"NATS without a stream": func() (feed.Options, error) {
+			p, err := feed.NewJetStream(frozen.URL(), "", "nobody.takes.this")
+			return feed.Options{Topic: "nobody.takes.this", Publisher: p}, err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, err := open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			tried := make(chan struct{}, 64)
+			o.Publisher = &told{Publisher: o.Publisher, tried: tried}
+			l := memory(t)
+			stop := relay(t, l, o)
+			record(t, l, 3)
+			<-tried
+			begun := time.Now()
+			stop()
+			if took := time.Since(begun); took > 3*time.Second {
+				t.Errorf("it took %s", took)
+			}
+		})
+	}
+}
+
+// told says that something is to be published.
+type told struct {
+	message.Publisher
+	tried chan struct{}
+}
+
+func (p *told) Publish(topic string, msgs ...*message.Message) error {
+	select {
+	case p.tried <- struct{}{}:
+	default:
+	}
+	return p.Publisher.Publish(topic, msgs...)
+}
+
+// TestABrokerThatRefusesForAWhileLosesNothing cuts off two produce requests.
+func TestABrokerThatRefusesForAWhileLosesNothing(t *testing.T) {
+	c, l := kafka(t), memory(t)
+	n := 0
+	c.ControlKey(int16(kmsg.Produce), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		c.KeepControl()
+		if n++; n%2 == 1 && n < 4 {
+			return nil, errors.New("cut off"), true
+		}
+		return nil, nil, false
+	})
+	p, err := feed.NewKafka(c.ListenAddrs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := relay(t, l, feed.Options{Topic: "waybill", Publisher: p, Batch: 16})
+	defer stop()
+	want := record(t, l, 200)
+	check(t, consumed(t, c, distinct(200)), want)
 }

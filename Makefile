@@ -13,7 +13,7 @@ GOLANGCI  ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 TEST_MODULES := $(patsubst %/go.mod,%,$(wildcard test/*/go.mod))
 SOURCES   := $(shell find . -name '*.go' -not -path './test/*' -not -path './.git/*' 2>/dev/null) go.mod go.sum
 
-.PHONY: help run sandbox build test test-modules lint bench docs fuzz simulate prove prove-kill prove-outage prove-wake prove-rederive prove-agreement prove-week prove-simulate prove-planted prove-fuzz prove-bench clean
+.PHONY: help run sandbox build test test-modules lint bench docs fuzz simulate prove prove-kill prove-outage prove-wake prove-rederive prove-agreement prove-pages prove-week prove-simulate prove-planted prove-fuzz prove-bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,7 +68,7 @@ else
 	WAYBILL_WORLDS=$(or $(WORLDS),2000) $(GO) test -race -count=1 -v -run 'TestEveryLawHoldsInEveryWorld' ./test/simulate
 endif
 
-prove: prove-kill prove-outage prove-wake prove-rederive prove-agreement prove-week prove-simulate prove-planted prove-bench prove-fuzz ## the long forms of what must be shown, one JSON line each
+prove: prove-kill prove-outage prove-wake prove-rederive prove-agreement prove-pages prove-week prove-simulate prove-planted prove-bench prove-fuzz ## the long forms of what must be shown, one JSON line each
 
 prove-kill: bin/waybill-race ## kill -9 under load: nothing given whose decision is missing
 	@$(call prove,./test/kill,WAYBILL_KILL_CYCLES=$(or $(CYCLES),100))
@@ -84,6 +84,9 @@ prove-rederive: bin/waybill-race ## random faults over 20 accounts: every decisi
 
 prove-agreement: bin/waybill-race ## random histories: selection, refusal, list, account and pin get one verdict, and every decision is made again alike
 	@$(call prove,-run Test_I1_ ./test/scenario,WAYBILL_WORLDS=$(or $(WORLDS),100000))
+
+prove-pages: ## every page of the console over 1,000,000 events and 200 accounts in less than 100 ms of processor time
+	@$(call prove,-run TestProvePagesAnswerAtOnce ./gateway/console,WAYBILL_PROVE=$(or $(REQUESTS),650000))
 
 prove-week: bin/waybill-race ## a week of virtual time, three gateways on one ledger: nobody starves, nobody hammers
 	@$(call prove,./test/replicas,WAYBILL_DAYS=$(or $(DAYS),7))

@@ -15,7 +15,7 @@ import (
 const maxMarks = 1500
 
 // maxFolded bounds the events that are folded to say how the account stood.
-const maxFolded = 20_000
+const maxFolded = 10_000
 
 // timelinePage is what happened to an account over a span of time.
 type timelinePage struct {

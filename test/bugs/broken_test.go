@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/projections/requests"
@@ -104,5 +105,22 @@ func TestAnUnderscoreIsAHyphenInAHeadersName(t *testing.T) {
 	w.do(c.with("X_Plain", "seen")).want(t, http.StatusOK)
 	if h := w.up.Hits("a")[0].Head; strings.Contains(h, "hidden") || !strings.Contains(h, "seen") {
 		t.Errorf("the upstream got %s", h)
+	}
+}
+
+// TestAnErrorEventIsJudgedBeforeItIsGiven, also when its blank line comes in a
+// later packet than its data: what it says of the account stays here.
+func TestAnErrorEventIsJudgedBeforeItIsGiven(t *testing.T) {
+	w := start(t, func(p *plan) { p.names, p.keys = []string{"a"}, map[string]string{"a": "sk-a-long-secret"} })
+	content := upstream.ChatEvents[0] + upstream.ChatEvents[1]
+	seen, given := make(chan struct{}), make(chan struct{})
+	w.up.Script("sk-a-long-secret", upstream.Stream(upstream.Raw(content), upstream.Await(seen),
+		upstream.Raw(`data: {"error":{"message":"the key sk-a-long-secret is tired","type":"server_error"}}`+"\n"), upstream.Signal(given), upstream.Wait(100*time.Millisecond), upstream.Raw("\n")))
+	l := w.open(chatS)
+	l.until(content)
+	close(seen)
+	<-given
+	if body, err := l.rest(); err != nil || strings.Contains(body, "long-secret") || !strings.Contains(body, "is tired") {
+		t.Errorf("%v in %q", err, body)
 	}
 }

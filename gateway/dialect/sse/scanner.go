@@ -15,6 +15,7 @@ type Scanner struct {
 	pieces   bool // the event's data is handed over in pieces
 	hasData  bool
 	fields   bool // the event has a field line other than data
+	wary     bool // its data may be an error: nobody gets it before it was judged
 	begun    bool // a first line was judged: no byte order mark after it
 	cr       bool // the last byte was a CR: a LF belongs to it
 	bare     bool // the last line ended in a CR alone
@@ -33,7 +34,8 @@ const (
 )
 
 // Safe counts the bytes fed so far that a client may get now: it ends after a
-// whole line, and not between an event's fields and its data.
+// whole line, and not between an event's fields and its data. Data that may be
+// an error waits for the end of its event.
 func (s *Scanner) Safe() int64 { return s.safe }
 
 // Pending says that the bytes up to Safe leave an event without its blank line,
@@ -94,7 +96,7 @@ func lineEnd(p []byte) (end, size int) {
 
 // settle moves Safe after a whole line.
 func (s *Scanner) settle() {
-	if !s.fields || s.hasData || s.total-s.safe > HoldLine {
+	if !s.wary && (!s.fields || s.hasData) || s.total-s.safe > HoldLine {
 		s.safe = s.total
 	}
 }
@@ -198,7 +200,11 @@ func split(line []byte) (field, value []byte) {
 	return field, value
 }
 
+// errorWord stands in the data of every error, whatever its shape.
+var errorWord = []byte(`error`)
+
 func (s *Scanner) addData(value []byte, h Handler) {
+	s.wary = s.wary || bytes.Contains(value, errorWord)
 	switch {
 	case s.pieces || s.hasData && len(s.data)+len(value) > HoldLine:
 		s.intoPieces(h)
@@ -220,7 +226,7 @@ func (s *Scanner) dispatch(h Handler) {
 		h.Event(s.name, s.data)
 	}
 	s.name, s.data = nil, nil
-	s.hasData, s.pieces, s.fields = false, false, false
+	s.hasData, s.pieces, s.fields, s.wary = false, false, false, false
 	s.nameLent, s.dataLent = false, false
 }
 

@@ -56,7 +56,7 @@ func (g *Gateway) Traffic(seed uint64, n, width int) (decisions int) {
 		for len(open) > width {
 			finish()
 		}
-		if g.Unsettled() > 64 { // the clock runs ahead of the disk
+		if g.Unsettled() > 24 { // the clock runs ahead of the disk
 			g.Settle()
 		}
 	}

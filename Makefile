@@ -13,7 +13,7 @@ GOLANGCI  ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 TEST_MODULES := $(patsubst %/go.mod,%,$(wildcard test/*/go.mod))
 SOURCES   := $(shell find . -name '*.go' -not -path './test/*' -not -path './.git/*' 2>/dev/null) go.mod go.sum
 
-.PHONY: help run sandbox build test test-modules lint bench docs fuzz simulate prove prove-kill prove-outage prove-wake prove-rederive prove-agreement prove-pages prove-week prove-simulate prove-planted prove-fuzz prove-bench clean
+.PHONY: help run sandbox build test test-modules lint bench docs fuzz simulate prove prove-kill prove-outage prove-wake prove-rederive prove-agreement prove-pages prove-week prove-simulate prove-planted prove-fuzz prove-bench clean prove-pages prove-rebuild prove-queries prove-verify prove-replay
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,7 +68,7 @@ else
 	WAYBILL_WORLDS=$(or $(WORLDS),2000) $(GO) test -race -count=1 -v -run 'TestEveryLawHoldsInEveryWorld' ./test/simulate
 endif
 
-prove: prove-kill prove-outage prove-wake prove-rederive prove-agreement prove-pages prove-week prove-simulate prove-planted prove-bench prove-fuzz ## the long forms of what must be shown, one JSON line each
+prove: prove-kill prove-outage prove-wake prove-rederive prove-agreement prove-pages prove-week prove-simulate prove-planted prove-bench prove-fuzz prove-pages prove-rebuild prove-queries prove-verify prove-replay ## the long forms of what must be shown, one JSON line each
 
 prove-kill: bin/waybill-race ## kill -9 under load: nothing given whose decision is missing
 	@$(call prove,./test/kill,WAYBILL_KILL_CYCLES=$(or $(CYCLES),100))
@@ -96,6 +96,21 @@ prove-simulate: ## 20,000 simulated worlds: every law in every one
 
 prove-planted: ## faults written into the sources one by one: the simulation finds each
 	@$(call prove,-run Planted ./test/simulate,WAYBILL_FAULTS=all WAYBILL_WORLDS=$(or $(WORLDS),3000))
+
+prove-pages: ## every reading call of the API over EVENTS [1000000] events and 200 accounts: p99 under 100 ms
+	@$(call prove,-run TestProvePages ./test/pages,WAYBILL_PROVE=$(or $(EVENTS),1000000))
+
+prove-rebuild: ## EVENTS [5000000] events read, chained and folded from SQLite and PostgreSQL; a start from a snapshot
+	@$(call prove,-run TestProveRebuild ./test/rebuild,WAYBILL_PROVE=$(or $(EVENTS),5000000))
+
+prove-queries: ## a request and an account's day out of EVENTS [5000000] events, in both stores
+	@$(call prove,-run TestProveQueries ./test/rebuild,WAYBILL_PROVE=$(or $(EVENTS),5000000))
+
+prove-verify: ## REQUESTS [1000000] decisions derived again
+	@$(call prove,-run TestProveVerify ./gateway/inquiry,WAYBILL_PROVE=$(or $(REQUESTS),1000000))
+
+prove-replay: ## REQUESTS [1000000] requests replayed under another policy
+	@$(call prove,-run TestProveReplay ./gateway/inquiry,WAYBILL_PROVE=$(or $(REQUESTS),1000000))
 
 prove-bench: build ## the benchmark, its figures as one JSON line
 	@BENCH_OUT=$(CURDIR)/test/bench/out/bench.json $(GO) run ./test/bench >&2; \

@@ -273,7 +273,7 @@ func TestRebuildEqualsItselfThroughASnapshot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := inquiry.CompareHalves(t.Context(), g.Log, r)
+		c, err := inquiry.CompareSnapshot(t.Context(), g.Log, r)
 		if err != nil || !c.Identical {
 			t.Fatalf("%+v %v", c, err)
 		}

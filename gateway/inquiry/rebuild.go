@@ -9,6 +9,7 @@ import (
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/views"
+	"github.com/waybill/waybill/ledger"
 	"github.com/waybill/waybill/projections"
 	"github.com/waybill/waybill/projections/admission"
 	"github.com/waybill/waybill/projections/pins"
@@ -31,8 +32,9 @@ func StateOf(p projections.Projection, at events.Position) State {
 	return State{Name: p.Name(), Version: p.Version(), Position: at, Bytes: len(b), SHA256: hex.EncodeToString(sum[:])}
 }
 
-// Rebuilt is a fold from zero.
+// Rebuilt is the views at a position.
 type Rebuilt struct {
+	From      events.Position // of the snapshot that they come from; 0: folded from zero
 	Admission *admission.View
 	Pins      *pins.View
 	Requests  *requests.View
@@ -60,26 +62,30 @@ type Comparison struct {
 	Differences []string `json:"differences"`
 }
 
-// Rebuild folds from zero to a moment. At each position of stops the fold
-// pauses and calls the stop's function: what is compared there was taken from
-// elsewhere at that position.
+// Rebuild folds from zero to a moment, and checks the chain on the way: an event
+// that does not follow from the one before it ends the fold with a
+// *ledger.Fault. At each position of stops the fold pauses and calls the stop's
+// function: what is compared there was taken from elsewhere at that position.
 func Rebuild(ctx context.Context, log Log, m Moment, stops map[events.Position]func(*Rebuilt), tellTo Progress) (*Rebuilt, error) {
 	at, now, err := place(ctx, log, m)
 	if err != nil {
 		return nil, err
 	}
-	r := &Rebuilt{Admission: admission.New(), Pins: pins.New(), Requests: requests.New(requests.Keep), Now: now}
-	live := projections.NewLive(r.all()...)
+	r := newRebuilt(now)
 	if stop := stops[0]; stop != nil {
 		stop(r)
 	}
-	if at == 0 {
-		return r, nil
-	}
-	one := make([]events.Event, 1)
-	err = views.Each(ctx, log, 0, at, func(e *events.Event) error {
-		one[0] = *e
-		live.Commit(one)
+	all, chain := r.all(), ledger.NewChecker(ledger.Head{})
+	err = views.Walk(ctx, log, 0, at, func(row *ledger.Row, content events.Hash, e *events.Event, err error) error {
+		if f := chain.Next(row, content); f != nil {
+			return f
+		}
+		if err != nil {
+			return err
+		}
+		for _, p := range all {
+			p.Apply(e)
+		}
 		r.Position = e.Position
 		if stop := stops[e.Position]; stop != nil {
 			stop(r)
@@ -90,6 +96,22 @@ func Rebuild(ctx context.Context, log Log, m Moment, stops map[events.Position]f
 		return nil, fmt.Errorf("fold to %d: %w", at, err)
 	}
 	return r, nil
+}
+
+// Recall brings the views to a moment from the newest snapshot at or before it.
+func Recall(ctx context.Context, log Log, m Moment) (*Rebuilt, error) {
+	at, now, err := place(ctx, log, m)
+	if err != nil {
+		return nil, err
+	}
+	r := newRebuilt(now)
+	r.Position = at
+	r.From, err = views.To(ctx, log, at, nil, nil, r.all()...)
+	return r, err
+}
+
+func newRebuilt(now events.Time) *Rebuilt {
+	return &Rebuilt{Admission: admission.New(), Pins: pins.New(), Requests: requests.New(requests.Keep), Now: now}
 }
 
 // Compare says how the fold's states differ from those taken elsewhere.
@@ -121,40 +143,53 @@ func (c *Comparison) differ(format string, args ...any) {
 	c.Differences = append(c.Differences, fmt.Sprintf(format, args...))
 }
 
-// CompareHalves checks that a state that is saved and loaded again in the
-// middle of the ledger folds to the same end: snapshot and tail against zero.
-func CompareHalves(ctx context.Context, log Log, whole *Rebuilt) (Comparison, error) {
+// CompareSnapshot checks a fold from zero against the newest stored snapshot and
+// its tail. Where none is stored, the views are saved and loaded again in the
+// middle of the ledger.
+func CompareSnapshot(ctx context.Context, log Log, whole *Rebuilt) (Comparison, error) {
 	c := Comparison{With: "snapshot and tail", Identical: true, Differences: []string{}}
-	half := whole.Position / 2
-	if half == 0 {
-		return c, nil
+	r, err := Recall(ctx, log, Moment{Position: whole.Position})
+	if err == nil && r.From == 0 {
+		r, err = halves(ctx, log, whole, &c)
 	}
-	first, err := Rebuild(ctx, log, Moment{Position: half}, nil, nil)
-	if err != nil {
+	if err != nil || r == nil {
 		return c, err
-	}
-	r := &Rebuilt{Admission: admission.New(), Pins: pins.New(), Requests: requests.New(requests.Keep), Position: whole.Position}
-	live := projections.NewLive(r.all()...)
-	for i, p := range first.all() {
-		if err := r.all()[i].LoadState(p.AppendState(nil)); err != nil {
-			c.differ("%s: the state at %d cannot be loaded: %s", p.Name(), half, err)
-			return c, nil
-		}
-	}
-	live.Resume(half)
-	one := make([]events.Event, 1)
-	err = views.Each(ctx, log, half, whole.Position, func(e *events.Event) error {
-		one[0] = *e
-		live.Commit(one)
-		return nil
-	})
-	if err != nil {
-		return c, fmt.Errorf("fold from %d to %d: %w", half, whole.Position, err)
 	}
 	for i, p := range r.all() {
 		if !bytes.Equal(p.AppendState(nil), whole.all()[i].AppendState(nil)) {
-			c.differ("%s: folded from zero and from a state saved at %d it differs", p.Name(), half)
+			c.differ("%s: folded from zero and from the state saved at %d it differs", p.Name(), r.From)
 		}
 	}
 	return c, nil
+}
+
+// halves folds the second half of the ledger on states that were saved in the
+// middle and loaded again; nil when there is nothing to halve.
+func halves(ctx context.Context, log Log, whole *Rebuilt, c *Comparison) (*Rebuilt, error) {
+	half := whole.Position / 2
+	if half == 0 {
+		return nil, nil
+	}
+	first, err := Recall(ctx, log, Moment{Position: half})
+	if err != nil {
+		return nil, err
+	}
+	r := newRebuilt(whole.Now)
+	r.From, r.Position = half, whole.Position
+	for i, p := range first.all() {
+		if err := r.all()[i].LoadState(p.AppendState(nil)); err != nil {
+			c.differ("%s: the state at %d cannot be loaded: %s", p.Name(), half, err)
+			return nil, nil
+		}
+	}
+	err = views.Each(ctx, log, half, whole.Position, func(e *events.Event) error {
+		for _, p := range r.all() {
+			p.Apply(e)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("fold from %d to %d: %w", half, whole.Position, err)
+	}
+	return r, nil
 }

@@ -44,7 +44,8 @@ func (b *batch) add(r *ledger.Row) {
 
 // work decodes and hashes: the two thirds of a walk that need no order.
 func (b *batch) work() {
-	b.events, b.content, b.errs = make([]events.Event, len(b.rows)), make([]events.Hash, len(b.rows)), make([]error, len(b.rows))
+	n := len(b.rows)
+	b.events, b.content, b.errs = b.events[:n], b.content[:n], b.errs[:n]
 	for i := range b.rows {
 		b.content[i] = b.rows[i].ContentHash()
 		b.events[i], b.errs[i] = b.rows[i].Event()
@@ -54,17 +55,19 @@ func (b *batch) work() {
 
 // Walk reads rows after a position up to another and hands them over in order,
 // decoded and hashed by as many workers as there are processors. fn gets the
-// decoding's error instead of an event.
+// decoding's error instead of an event, and must keep neither row nor event;
+// the payload of an event is its own.
 func Walk(ctx context.Context, s Scanner, after, upto events.Position, fn func(r *ledger.Row, content events.Hash, e *events.Event, err error) error) error {
 	if upto <= after {
 		return nil
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	ordered, work := make(chan *batch, batchAhead), make(chan *batch)
+	free := make(chan *batch, batchAhead+2) // that have been handed over
 	g.Go(func() error {
 		defer close(ordered)
 		defer close(work)
-		return readBatches(ctx, s, after, upto, ordered, work)
+		return readBatches(ctx, s, after, upto, free, ordered, work)
 	})
 	for range runtime.GOMAXPROCS(0) {
 		g.Go(func() error {
@@ -74,13 +77,13 @@ func Walk(ctx context.Context, s Scanner, after, upto events.Position, fn func(r
 			return nil
 		})
 	}
-	g.Go(func() error { return hand(ctx, ordered, fn) })
+	g.Go(func() error { return hand(ctx, ordered, free, fn) })
 	return g.Wait()
 }
 
 // readBatches cuts the scan into batches.
-func readBatches(ctx context.Context, s Scanner, after, upto events.Position, ordered, work chan<- *batch) error {
-	b := newBatch()
+func readBatches(ctx context.Context, s Scanner, after, upto events.Position, free <-chan *batch, ordered, work chan<- *batch) error {
+	b := nextBatch(free)
 	flush := func() error {
 		if len(b.rows) == 0 {
 			return nil
@@ -92,7 +95,7 @@ func readBatches(ctx context.Context, s Scanner, after, upto events.Position, or
 				return ctx.Err()
 			}
 		}
-		b = newBatch()
+		b = nextBatch(free)
 		return nil
 	}
 	err := s.Scan(ctx, after, ledger.Filter{UpTo: upto}, 0, func(r *ledger.Row) error {
@@ -105,12 +108,20 @@ func readBatches(ctx context.Context, s Scanner, after, upto events.Position, or
 	return errors.Join(err, flush())
 }
 
-func newBatch() *batch {
-	return &batch{rows: make([]ledger.Row, 0, batchRows), bytes: make([]byte, 0, batchRows*192), done: make(chan struct{})}
+// nextBatch is an empty batch, one that was used before if there is any.
+func nextBatch(free <-chan *batch) *batch {
+	select {
+	case b := <-free:
+		b.rows, b.bytes, b.done = b.rows[:0], b.bytes[:0], make(chan struct{})
+		return b
+	default:
+		return &batch{rows: make([]ledger.Row, 0, batchRows), bytes: make([]byte, 0, batchRows*192), done: make(chan struct{}),
+			events: make([]events.Event, batchRows), content: make([]events.Hash, batchRows), errs: make([]error, batchRows)}
+	}
 }
 
 // hand gives the batches over in order.
-func hand(ctx context.Context, ordered <-chan *batch, fn func(*ledger.Row, events.Hash, *events.Event, error) error) error {
+func hand(ctx context.Context, ordered <-chan *batch, free chan<- *batch, fn func(*ledger.Row, events.Hash, *events.Event, error) error) error {
 	for b := range ordered {
 		select {
 		case <-b.done:
@@ -121,6 +132,10 @@ func hand(ctx context.Context, ordered <-chan *batch, fn func(*ledger.Row, event
 			if err := fn(&b.rows[i], b.content[i], &b.events[i], b.errs[i]); err != nil {
 				return err
 			}
+		}
+		select {
+		case free <- b:
+		default:
 		}
 	}
 	return nil

@@ -37,12 +37,10 @@ func BenchReads(b *testing.B, open func(dir string) (ledger.Store, error)) {
 		b.Fatal(err)
 	}
 	defer s.Close()
-	r := &reader{b: b, store: s}
-	r.load(rows)
-	request, day := r.requests(), r.days(events.Position(rows))
+	r := LoadReads(b, s, rows)
 	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(request, "request-p99-us")
-	b.ReportMetric(day, "day-p99-us")
+	b.ReportMetric(r.Requests().P99, "request-p99-us")
+	b.ReportMetric(r.Days(rows/30).P99, "day-p99-us")
 	b.ReportMetric(r.rate(func(*ledger.Row) error { return nil }), "scan/s")
 	check := ledger.NewChecker(ledger.Head{})
 	b.ReportMetric(r.rate(func(row *ledger.Row) error {
@@ -58,21 +56,28 @@ func BenchReads(b *testing.B, open func(dir string) (ledger.Store, error)) {
 	}), "decode/s")
 }
 
-type reader struct {
-	b     *testing.B
+// Reads is a ledger that is filled to be read from.
+type Reads struct {
+	tb    testing.TB
 	store ledger.Store
 	rows  int
-	some  []ledger.Row // a sample of rows, without payloads
+	some  []ledger.Row // one of each thousand, without payloads
 }
 
-func (r *reader) load(rows int) {
+// Took is how long a query took, in microseconds.
+type Took struct{ Median, P99 float64 }
+
+// LoadReads appends rows events, a multiple of 1,000, over 1,000 accounts.
+func LoadReads(tb testing.TB, store ledger.Store, rows int) *Reads {
+	tb.Helper()
+	r := &Reads{tb: tb, store: store}
 	g := NewMaker()
 	g.Accounts = 1000
 	for r.rows < rows {
 		batch := g.Records(1000)
-		res, err := r.store.Commit(context.Background(), batch)
+		res, err := store.Commit(context.Background(), batch)
 		if err != nil {
-			r.b.Fatal(err)
+			tb.Fatal(err)
 		}
 		r.rows += len(batch)
 		pick := &batch[r.rows/1000%1000]
@@ -81,55 +86,55 @@ func (r *reader) load(rows int) {
 		row.Payload = nil
 		r.some = append(r.some, row)
 	}
+	return r
 }
 
-// p99 runs a query for a thousand picks of the sample, in microseconds.
-func (r *reader) p99(query func(*ledger.Row) error) float64 {
-	took := make([]float64, 1000)
+// time runs a query for up to a thousand picks of the sample.
+func (r *Reads) time(query func(*ledger.Row) error) Took {
+	took := make([]float64, min(1000, 10*len(r.some)))
 	for i := range took {
 		pick := &r.some[i*7919%len(r.some)]
 		start := time.Now()
 		if err := query(pick); err != nil {
-			r.b.Fatal(err)
+			r.tb.Fatal(err)
 		}
 		took[i] = float64(time.Since(start).Microseconds())
 	}
 	slices.Sort(took)
-	return took[len(took)*99/100]
+	return Took{took[len(took)/2], took[len(took)*99/100]}
 }
 
-func (r *reader) count(after events.Position, f ledger.Filter) (n int, err error) {
+func (r *Reads) count(after events.Position, f ledger.Filter) (n int, err error) {
 	err = r.store.Scan(context.Background(), after, f, 0, func(*ledger.Row) error { n++; return nil })
 	return n, err
 }
 
-func (r *reader) requests() float64 {
-	return r.p99(func(row *ledger.Row) error {
+// Requests times one request's events by its id.
+func (r *Reads) Requests() Took {
+	return r.time(func(row *ledger.Row) error {
 		n, err := r.count(0, ledger.Filter{Request: row.Request})
 		if n == 0 || row.Request == uuid.Nil {
-			r.b.Errorf("request %s has no events", row.Request)
+			r.tb.Errorf("request %s has no events", row.Request)
 		}
 		return err
 	})
 }
 
-// days reads a thirtieth of the ledger for one account, by time.
-func (r *reader) days(head events.Position) float64 {
-	rows := map[events.Position]events.Time{}
-	for i := range r.some {
-		rows[r.some[i].Position/1000] = r.some[i].RecordedAt
-	}
-	return r.p99(func(row *ledger.Row) error {
-		until := rows[min(row.Position/1000+max(1, head/30/1000), head/1000-1)]
-		_, err := r.count(0, ledger.Filter{Account: row.Account, Since: row.RecordedAt, Until: max(until, row.RecordedAt+1)})
+// Days times one account's events in the time in which a number of events of
+// all accounts were recorded.
+func (r *Reads) Days(span int) Took {
+	return r.time(func(row *ledger.Row) error {
+		end := min(int(row.Position/1000)+max(1, span/1000), len(r.some)-1)
+		until := max(r.some[end].RecordedAt, row.RecordedAt+1)
+		_, err := r.count(0, ledger.Filter{Account: row.Account, Since: row.RecordedAt, Until: until})
 		return err
 	})
 }
 
-func (r *reader) rate(fn func(*ledger.Row) error) float64 {
+func (r *Reads) rate(fn func(*ledger.Row) error) float64 {
 	start := time.Now()
 	if err := r.store.Scan(context.Background(), 0, ledger.Filter{}, 0, fn); err != nil {
-		r.b.Fatal(err)
+		r.tb.Fatal(err)
 	}
 	return float64(r.rows) / time.Since(start).Seconds()
 }

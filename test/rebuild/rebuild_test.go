@@ -1,0 +1,209 @@
+// Package rebuild measures how fast a ledger is read, checked and folded, from
+// both stores, what a snapshot saves of that, and what a query costs over many
+// rows.
+package rebuild
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/inquiry"
+	"github.com/waybill/waybill/gateway/views"
+	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/ledger/postgres"
+	"github.com/waybill/waybill/ledger/sqlite"
+	server "github.com/waybill/waybill/test/postgres"
+)
+
+func TestMain(m *testing.M) { os.Exit(server.Main(m)) }
+
+// stores open an empty ledger in each store.
+var stores = map[string]func(t *testing.T) (ledger.Store, error){
+	"sqlite": func(t *testing.T) (ledger.Store, error) { return sqlite.Open(filepath.Join(t.TempDir(), "waybill.db")) },
+	"postgres": func(t *testing.T) (ledger.Store, error) {
+		return postgres.Open(t.Context(), postgres.Options{URL: server.URL(t), Schema: server.Schema()})
+	},
+}
+
+func opened(t *testing.T, open func(t *testing.T) (ledger.Store, error)) ledger.Store {
+	t.Helper()
+	s, err := open(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// asked is the size of the long form, or the short one's.
+func asked(t *testing.T, short int) (n int, long bool) {
+	t.Helper()
+	text := os.Getenv("WAYBILL_PROVE")
+	if text == "" {
+		return short, false
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n, true
+}
+
+// measured is what one store showed; rates are events per second.
+type measured struct {
+	Prove     string  `json:"prove"`
+	Store     string  `json:"store"`
+	Events    int     `json:"events"`
+	Scan      float64 `json:"scan_per_s"`    // nothing done with the rows
+	Rebuild   float64 `json:"rebuild_per_s"` // read, chained, decoded, folded
+	OfScan    float64 `json:"of_scan"`
+	ScanCPU   float64 `json:"scan_cpu_us"`    // processor time per event, whatever else runs
+	CPU       float64 `json:"rebuild_cpu_us"` // likewise
+	Start     float64 `json:"start_ms"`       // snapshot and a tail of 10,000 events
+	OfRebuild float64 `json:"start_of_rebuild"`
+	HeapMiB   float64 `json:"heap_growth_mib"` // between a fifth of the ledger and its end
+	PeakMiB   float64 `json:"rss_peak_mib"`    // of the process
+	Seed      int     `json:"seed"`
+}
+
+// TestProveRebuild: in its short form, a rebuild from either store and a start
+// from a snapshot give the same states; in its long one, the figures.
+func TestProveRebuild(t *testing.T) {
+	n, long := asked(t, 20_000)
+	var states [][]inquiry.State
+	for name, open := range stores {
+		store := opened(t, open)
+		log := ledger.Open(store)
+		fill(t, store, n)
+		m, whole := rebuilt(t, log, n)
+		m.Store = name
+		states = append(states, whole.States())
+		m.Start = start(t, log, n, whole)
+		m.OfRebuild = m.Start / 1000 / (float64(n) / m.Rebuild)
+		print(t, &m)
+		if long {
+			m.judge(t)
+		}
+		if err := log.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(states[0], states[1]) {
+		t.Errorf("one store gives %+v, the other %+v", states[0], states[1])
+	}
+}
+
+// judge holds the figures of the long form against their bars.
+func (m *measured) judge(t *testing.T) {
+	t.Helper()
+	if m.Store == "sqlite" && m.Rebuild < 250_000 {
+		t.Errorf("%s: %.0f events/s", m.Store, m.Rebuild)
+	}
+	if m.OfScan < 0.5 {
+		t.Errorf("%s: %.2f of a bare scan", m.Store, m.OfScan)
+	}
+	if m.OfRebuild > 0.01 {
+		t.Errorf("%s: a start takes %.2f %% of a rebuild", m.Store, 100*m.OfRebuild)
+	}
+	if m.HeapMiB > 64 {
+		t.Errorf("%s: the heap grew by %.0f MiB", m.Store, m.HeapMiB)
+	}
+}
+
+func print(t *testing.T, v any) {
+	t.Helper()
+	line, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Println(string(line))
+}
+
+// rebuilt scans and rebuilds in turn, and takes the best of each: what else runs
+// on the machine only makes them slower.
+func rebuilt(t *testing.T, log *ledger.Log, n int) (m measured, whole *inquiry.Rebuilt) {
+	t.Helper()
+	m = measured{Prove: "rebuild", Events: n, Seed: 1}
+	m.ScanCPU, m.CPU = math.Inf(1), math.Inf(1)
+	for range 3 {
+		began, spent := time.Now(), processor()
+		if err := log.Scan(t.Context(), 0, ledger.Filter{}, 0, func(*ledger.Row) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		m.Scan = max(m.Scan, float64(n)/time.Since(began).Seconds())
+		m.ScanCPU = min(m.ScanCPU, (processor()-spent)/float64(n))
+		early := 0.0
+		began, spent = time.Now(), processor()
+		fifth := func(*inquiry.Rebuilt) { early = heap() }
+		var err error
+		whole, err = inquiry.Rebuild(t.Context(), log, inquiry.Moment{}, map[events.Position]func(*inquiry.Rebuilt){events.Position(n / 5): fifth}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Rebuild = max(m.Rebuild, float64(n)/time.Since(began).Seconds())
+		m.CPU = min(m.CPU, (processor()-spent)/float64(n))
+		m.HeapMiB = heap() - early
+	}
+	m.OfScan = m.Rebuild / m.Scan
+	m.PeakMiB = peak()
+	if whole.Position != events.Position(n) {
+		t.Fatalf("folded to %d of %d", whole.Position, n)
+	}
+	return m, whole
+}
+
+// heap is what lives, in MiB.
+func heap() float64 {
+	runtime.GC()
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return float64(s.HeapAlloc) / (1 << 20)
+}
+
+// start times what a gateway does at its start: the views at the end from the
+// newest snapshot, 10,000 events back.
+func start(t *testing.T, log *ledger.Log, n int, whole *inquiry.Rebuilt) (ms float64) {
+	t.Helper()
+	every := events.Position(n - 10_000)
+	keeper := views.NewKeeper(log, every, nil)
+	if err := keeper.Finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	dropEnd(t, log, every)
+	best := time.Hour
+	for range 5 {
+		began := time.Now()
+		r, err := inquiry.Recall(t.Context(), log, inquiry.Moment{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		best = min(best, time.Since(began))
+		if r.From != every || !slices.Equal(r.States(), whole.States()) {
+			t.Fatalf("from the snapshot at %d: %+v, from zero %+v", r.From, r.States(), whole.States())
+		}
+	}
+	return float64(best.Microseconds()) / 1000
+}
+
+// dropEnd removes the snapshot that Finish has stored at the very end.
+func dropEnd(t *testing.T, log *ledger.Log, every events.Position) {
+	t.Helper()
+	table := log.Snapshots()
+	places, err := table.Places(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	places = slices.DeleteFunc(places, func(p ledger.SnapshotPlace) bool { return p.Position == every })
+	if err := table.Drop(context.WithoutCancel(t.Context()), places); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -30,7 +30,7 @@ func TestABrokenStreamsStatusIsWhatItsClientGot(t *testing.T) {
 	first := strings.Replace(upstream.MsgEvents[0], `"input_tokens":9`, `"input_tokens":1200`, 1)
 	boom := upstream.Named("error", `{"type":"error","error":{"type":"overloaded_error","message":"boom"}}`)
 	for name, end := range map[string][]upstream.Step{
-		"an error event": {upstream.Raw(boom)}, "a reset": {upstream.Reset}, "a clean end": {upstream.Finish}, "a cut": {upstream.Cut},
+		"an error event": {upstream.Raw(boom), upstream.Hang}, "a reset": {upstream.Reset}, "a clean end": {upstream.Finish}, "a cut": {upstream.Cut},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := start(t)

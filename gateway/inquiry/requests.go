@@ -198,12 +198,8 @@ func (h *history) segment(ctx context.Context, x *requests.Index) (bool, error) 
 	if !ok || s.At.Position != x.At {
 		return false, ctx.Err()
 	}
-	seg, err := requests.ReadSegment(s.State)
-	if err != nil {
+	if err := requests.EachEnded(s.State, h.take); err != nil {
 		return false, ctx.Err()
-	}
-	for _, r := range seg.Ended {
-		h.take(r)
 	}
 	return true, nil
 }
@@ -216,7 +212,7 @@ func (h *history) take(r *requests.Row) {
 	if newer, ok := h.view.Get(r.ID); ok && newer.First == r.First {
 		return
 	}
-	h.rows = append(h.rows, *r)
+	h.rows = append(h.rows, r.Clone())
 }
 
 // cut sorts what was found and cuts it to the limit.

@@ -41,6 +41,9 @@ func (c *Coder) Close() error {
 	return c.err
 }
 
+// Err is the first error of a read so far.
+func (c *Coder) Err() error { return c.err }
+
 // Fail marks the input as malformed, for what only the reader of a field can see.
 func (c *Coder) Fail() { c.fail() }
 
@@ -105,7 +108,10 @@ func (c *Coder) String(p *string) {
 		c.fail()
 		return
 	}
-	*p, c.in = string(c.in[:n]), c.in[n:]
+	if b := c.in[:n]; string(b) != *p { // a struct that is read into again often has it
+		*p = string(b)
+	}
+	c.in = c.in[n:]
 }
 
 // Fixed is an array's bytes, without a length.
@@ -130,6 +136,21 @@ func (c *Coder) Len(n int) int {
 		return 0
 	}
 	return int(v)
+}
+
+// Numbers is a slice of unsigned integers; reading uses the slice again that
+// stands there. An empty one reads as it would be written.
+func Numbers[T ~uint8 | ~uint16 | ~uint32 | ~uint64](c *Coder, p *[]T) {
+	n := c.Len(len(*p))
+	if c.reading {
+		if cap(*p) < n {
+			*p = make([]T, n)
+		}
+		*p = (*p)[:n]
+	}
+	for i := range *p {
+		Uint(c, &(*p)[i])
+	}
 }
 
 // Slice is a length and the elements. An empty one reads as nil.

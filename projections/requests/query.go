@@ -71,7 +71,7 @@ func (v *View) List(q Query) (rows []Row, more bool) {
 	}
 	rows = make([]Row, len(found))
 	for i, r := range found {
-		rows[i] = r.clone()
+		rows[i] = r.Clone()
 	}
 	return rows, more
 }
@@ -89,7 +89,7 @@ func (v *View) Get(id uuid.UUID) (Row, bool) {
 	if r == nil {
 		return Row{}, false
 	}
-	return r.clone(), true
+	return r.Clone(), true
 }
 
 // Trouble is the last request that was refused or failed.

@@ -81,8 +81,8 @@ type OpenAttempt struct {
 	Trial         *events.Trial
 }
 
-// clone copies what a caller may keep.
-func (r *Row) clone() Row {
+// Clone copies what a caller may keep.
+func (r *Row) Clone() Row {
 	c := *r
 	c.Tried = slices.Clone(r.Tried)
 	c.Skipped = slices.Clone(r.Skipped)

@@ -85,7 +85,24 @@ func ReadSegment(b []byte) (*Segment, error) {
 
 func (s *Segment) state(c *canon.Coder) {
 	canon.Uint(c, &s.From)
-	s.head.state(c, &s.Open, &s.Ended)
+	canon.Slice(c, &s.Ended, rowState) // first, so that a list reads nothing else
+	s.head.state(c, &s.Open, nil)
+}
+
+// EachEnded reads the rows of a segment alone, in order of ending, one over the
+// other: fn must keep none.
+func EachEnded(b []byte, fn func(*Row)) error {
+	c := canon.Reader(b)
+	var from events.Position
+	var r Row
+	canon.Uint(c, &from)
+	for range c.Len(0) {
+		if r.state(c); c.Err() != nil {
+			break
+		}
+		fn(&r)
+	}
+	return c.Err()
 }
 
 // rowKey tells rows apart: a request that comes back after its row was dropped

@@ -40,7 +40,9 @@ func (v *View) state(c *canon.Coder, open, ended *[]*Row) {
 	canon.Slice(c, &v.names, (*canon.Coder).String)
 	v.lists.State(c)
 	canon.Slice(c, open, rowState)
-	canon.Slice(c, ended, rowState)
+	if ended != nil {
+		canon.Slice(c, ended, rowState)
+	}
 }
 
 // restore rebuilds what follows from the rows.
@@ -65,7 +67,11 @@ func rowState(c *canon.Coder, p **Row) {
 	if c.Reading() {
 		*p = &Row{}
 	}
-	r := *p
+	(*p).state(c)
+}
+
+// state writes the row, or reads it over whatever it held.
+func (r *Row) state(c *canon.Coder) {
 	c.Fixed(r.ID[:])
 	c.Fixed(r.Writer[:])
 	canon.Int(c, &r.Started)
@@ -78,12 +84,12 @@ func rowState(c *canon.Coder, p **Row) {
 	canon.Uint(c, &r.Status)
 	c.String(&r.Code)
 	canon.Uint(c, &r.Class)
-	canon.Slice(c, &r.Tried, canon.Uint[uint32])
+	canon.Numbers(c, &r.Tried)
 	canon.Uint(c, &r.Served)
-	canon.Slice(c, &r.Skipped, canon.Uint[uint32])
+	canon.Numbers(c, &r.Skipped)
 	canon.Uint(c, &r.First)
 	canon.Uint(c, &r.Last)
-	canon.Slice(c, &r.Decisions, canon.Uint[events.Position])
+	canon.Numbers(c, &r.Decisions)
 	canon.Int(c, &r.idle)
 	attemptState(c, &r.open)
 }
@@ -91,6 +97,7 @@ func rowState(c *canon.Coder, p **Row) {
 func attemptState(c *canon.Coder, p **OpenAttempt) {
 	has := *p != nil
 	if c.Bool(&has); !has {
+		*p = nil
 		return
 	}
 	if c.Reading() {

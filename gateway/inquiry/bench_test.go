@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"testing"
 	"time"
@@ -66,6 +67,29 @@ func TestProveVerifyDerivesEveryDecisionOfRandomTraffic(t *testing.T) {
 	fmt.Println(string(line))
 	if !v.OK || v.Rederived != v.Decisions || v.Decisions < int64(n) {
 		t.Fatalf("%s", v.Sentence())
+	}
+}
+
+// TestProveReplayDecidesRandomTrafficAgain is as much traffic under another
+// policy; the short form is a part of every test run.
+func TestProveReplayDecidesRandomTrafficAgain(t *testing.T) {
+	n := 3000
+	if asked, err := strconv.Atoi(os.Getenv("WAYBILL_PROVE")); err == nil && asked > 1 {
+		n = asked
+	}
+	log := traffic(t, n)
+	began := time.Now()
+	r := replay(t, log, func(p *events.Policy) { p.ParkCap = 5 * time.Minute })
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	line, err := json.Marshal(map[string]any{"prove": "replay", "requests": r.Requests, "seconds": time.Since(began).Seconds(),
+		"differences": r.Differences, "memory_mib": m.Sys >> 20, "seed": 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Println(string(line))
+	if r.Requests != int64(n) {
+		t.Errorf("%d of %d requests were replayed", r.Requests, n)
 	}
 }
 

@@ -68,9 +68,10 @@ func Load(ctx context.Context, snaps *snapshot.Store, upTo events.Position, all 
 // snapshot of every projection.
 func common(ctx context.Context, snaps *snapshot.Store, upTo events.Position, all []projections.Projection) ([]ledger.Snapshot, events.Position) {
 	found := make([]ledger.Snapshot, len(all))
-	for agreed := 0; agreed < len(all); {
+	for moved := true; moved; {
+		moved = false
 		for i, p := range all {
-			if found[i].At.Position != 0 && found[i].At.Position == upTo {
+			if found[i].At.Position == upTo {
 				continue
 			}
 			s, ok := snaps.Newest(ctx, nameOf(p), p.Version(), upTo)
@@ -79,13 +80,7 @@ func common(ctx context.Context, snaps *snapshot.Store, upTo events.Position, al
 			}
 			found[i] = s
 			if s.At.Position < upTo {
-				upTo, agreed = s.At.Position, 0
-			}
-		}
-		agreed = 0
-		for i := range found {
-			if found[i].At.Position == upTo {
-				agreed++
+				upTo, moved = s.At.Position, true
 			}
 		}
 	}

@@ -198,7 +198,7 @@ func (h *history) segment(ctx context.Context, x *requests.Index) (bool, error) 
 	if !ok || s.At.Position != x.At {
 		return false, ctx.Err()
 	}
-	if err := requests.EachEnded(s.State, h.take); err != nil {
+	if err := requests.EachEnded(s.State, x.Sessions(&h.q), h.take); err != nil {
 		return false, ctx.Err()
 	}
 	return true, nil

@@ -114,6 +114,35 @@ func (c *Coder) String(p *string) {
 	c.in = c.in[n:]
 }
 
+// Raw reads what String or Nested wrote without copying it: it is good as long
+// as the input is.
+func (c *Coder) Raw() []byte {
+	n := c.uvarint(0)
+	if n > uint64(len(c.in)) {
+		c.fail()
+		return nil
+	}
+	b := c.in[:n]
+	c.in = c.in[n:]
+	return b
+}
+
+// Nested is fields with the length of all of them before them, so that a reader
+// may pass over them.
+func (c *Coder) Nested(fields func(*Coder)) {
+	if !c.reading {
+		inner := Writer(nil)
+		fields(inner)
+		c.uvarint(uint64(len(inner.out)))
+		c.out = append(c.out, inner.out...)
+		return
+	}
+	inner := Reader(c.Raw())
+	if fields(inner); inner.Close() != nil {
+		c.fail()
+	}
+}
+
 // Fixed is an array's bytes, without a length.
 func (c *Coder) Fixed(p []byte) {
 	if !c.reading {

@@ -140,21 +140,27 @@ func (x *Index) May(v *View, q *Query) bool {
 		q.After != 0 && x.High <= q.After:
 		return false
 	}
-	return q.Session == "" || x.maySession(q)
+	sessions := x.Sessions(q)
+	return sessions == nil || slices.ContainsFunc(sessions, x.session)
 }
 
-// maySession tries the session as a digest, and as the name that each client
-// may have given it.
-func (x *Index) maySession(q *Query) bool {
-	if d, ok := events.ParseDigest(q.Session); ok && x.session(d) {
-		return true
+// Sessions are the digests that the session which is asked for may have here:
+// its own, and those of the name that each client may have given it. nil: any.
+func (x *Index) Sessions(q *Query) []events.Digest {
+	if q.Session == "" || q.Client == "" && x.Clients.any {
+		return nil
+	}
+	out := []events.Digest{}
+	if d, ok := events.ParseDigest(q.Session); ok {
+		out = append(out, d)
 	}
 	if q.Client != "" {
-		return x.session(events.SessionDigest(q.Client, q.Session))
+		return append(out, events.SessionDigest(q.Client, q.Session))
 	}
-	return x.Clients.any || slices.ContainsFunc(x.Clients.list, func(client string) bool {
-		return x.session(events.SessionDigest(client, q.Session))
-	})
+	for _, client := range x.Clients.list {
+		out = append(out, events.SessionDigest(client, q.Session))
+	}
+	return out
 }
 
 // AppendState appends the index.

@@ -1,7 +1,9 @@
 package requests
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -85,20 +87,33 @@ func ReadSegment(b []byte) (*Segment, error) {
 
 func (s *Segment) state(c *canon.Coder) {
 	canon.Uint(c, &s.From)
-	canon.Slice(c, &s.Ended, rowState) // first, so that a list reads nothing else
+	canon.Slice(c, &s.Ended, func(c *canon.Coder, p **Row) { // first, so that a list reads nothing else
+		if c.Reading() {
+			*p = &Row{}
+		}
+		c.Nested((*p).state)
+	})
 	s.head.state(c, &s.Open, nil)
 }
 
 // EachEnded reads the rows of a segment alone, in order of ending, one over the
-// other: fn must keep none.
-func EachEnded(b []byte, fn func(*Row)) error {
+// other: fn must keep none. sessions narrows to the rows of some; nil: all.
+func EachEnded(b []byte, sessions []events.Digest, fn func(*Row)) error {
 	c := canon.Reader(b)
 	var from events.Position
 	var r Row
 	canon.Uint(c, &from)
 	for range c.Len(0) {
-		if r.state(c); c.Err() != nil {
+		raw := c.Raw()
+		if c.Err() != nil {
 			break
+		}
+		if sessions != nil && !slices.ContainsFunc(sessions, func(d events.Digest) bool { return bytes.HasPrefix(raw, d[:]) }) {
+			continue
+		}
+		one := canon.Reader(raw)
+		if r.state(one); one.Close() != nil {
+			return one.Close()
 		}
 		fn(&r)
 	}

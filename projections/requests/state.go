@@ -72,6 +72,7 @@ func rowState(c *canon.Coder, p **Row) {
 
 // state writes the row, or reads it over whatever it held.
 func (r *Row) state(c *canon.Coder) {
+	c.Fixed(r.Session[:]) // first: EachEnded looks at it before it reads the rest
 	c.Fixed(r.ID[:])
 	c.Fixed(r.Writer[:])
 	canon.Int(c, &r.Started)
@@ -79,7 +80,6 @@ func (r *Row) state(c *canon.Coder) {
 	c.String(&r.Client)
 	canon.Uint(c, &r.Dialect)
 	c.String(&r.Asked)
-	c.Fixed(r.Session[:])
 	canon.Uint(c, &r.Outcome)
 	canon.Uint(c, &r.Status)
 	c.String(&r.Code)

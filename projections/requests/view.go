@@ -71,7 +71,7 @@ func NewFiltered(keep int, q Query) *View {
 func (v *View) Name() string { return "requests" }
 
 // Version implements projections.Projection.
-func (v *View) Version() uint32 { return 3 }
+func (v *View) Version() uint32 { return 4 }
 
 // Position is the last one folded.
 func (v *View) Position() events.Position { return v.at }

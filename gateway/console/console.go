@@ -92,12 +92,11 @@ func (c *Console) router() http.Handler {
 
 // ofAPI says whether a request is for the API and not for a page.
 func ofAPI(r *http.Request, _ *mux.RouteMatch) bool {
-	switch p := r.URL.Path; {
-	case p == "/healthz", p == "/readyz", p == "/metrics":
+	switch r.URL.Path {
+	case "/healthz", "/readyz", "/metrics", "/api":
 		return true
-	default:
-		return p == "/api" || strings.HasPrefix(p, "/api/")
 	}
+	return strings.HasPrefix(r.URL.Path, "/api/")
 }
 
 // static serves the embedded files under a name that changes with them.

@@ -60,7 +60,8 @@ const maxRefs = 6
 type claims struct {
 	until events.Time
 	since events.Time
-	ref   events.Ref // of the window with the latest reset
+	ref   events.Ref // of the window with the latest reset; of several with one reset the newest read, then by name
+	by    *claim     // likewise
 	fresh bool       // not all are stale
 	joins [8]join
 	n     int
@@ -316,9 +317,20 @@ func (c *cell) reasonOf(axis events.Axis) {
 	}
 }
 
+// later orders claims by what decides, so that the order of arrival does not.
+func (c *claim) later(o *claim) bool {
+	switch {
+	case c.reset() != o.reset():
+		return c.reset() > o.reset()
+	case c.at != o.at:
+		return c.at > o.at
+	}
+	return c.name < o.name
+}
+
 func (s *claims) add(r run, c *claim, fresh bool) {
-	if s.ref == 0 || c.reset() > s.until {
-		s.until, s.ref = c.reset(), c.ref
+	if s.by == nil || c.later(s.by) {
+		s.until, s.ref, s.by = c.reset(), c.ref, c
 	}
 	if s.since == 0 || r.joined < s.since {
 		s.since = r.joined

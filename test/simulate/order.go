@@ -10,11 +10,18 @@ import (
 
 // checkOrder is I11: outcomes and readings that come in another order give the
 // same verdicts, now and later. What takes or frees a slot, and what changes
-// the roster, keeps its place: a slot is granted by the order in the ledger.
+// the roster, keeps its place: a slot is granted by the order in the ledger. So
+// does what came at one instant: of two such readings the later in the ledger
+// counts (R1).
 func (w *world) checkOrder() {
 	log := slices.Clone(w.oracle.log)
+	alone := map[events.Time]int{}
+	for i := range log {
+		alone[saidAt(&log[i])]++
+	}
 	var movable []int
 	shuffle := func() {
+		movable = slices.DeleteFunc(movable, func(i int) bool { return alone[saidAt(&log[i])] > 1 })
 		w.rand.Shuffle(len(movable), func(i, j int) {
 			log[movable[i]], log[movable[j]] = log[movable[j]], log[movable[i]]
 		})
@@ -43,6 +50,21 @@ func (w *world) checkOrder() {
 		other.Apply(&log[i])
 	}
 	w.sameVerdicts(other)
+}
+
+// saidAt is the event's own time of what it says, 0 for what says nothing of an
+// account.
+func saidAt(e *events.Event) events.Time {
+	switch p := e.Data.(type) {
+	case *events.QuotaFetched:
+		return e.ObservedAt
+	case *events.AttemptSucceeded:
+		return p.Answer.AnsweredAt
+	}
+	if f, ok := events.FailureOf(e.Data); ok {
+		return f.Answer.AnsweredAt
+	}
+	return 0
 }
 
 func (w *world) sameVerdicts(other *admission.View) {

@@ -120,11 +120,15 @@ func (w *world) snapshot(g *gateway, s *Step) {
 	if len(t.list) == 0 {
 		return
 	}
-	n := &t.list[int(s.C)%len(t.list)]
-	w.note("the snapshot of %s at %d is spoilt", n.Name, n.At.Position)
-	if s.C%2 == 0 {
-		n.At.Position = max(n.At.Position-1, 1) // the state holds more than it says
-	} else {
-		n.State = n.State[:len(n.State)/2]
+	at := t.list[int(s.C)%len(t.list)].At.Position
+	w.note("the snapshots at %d are spoilt", at)
+	for i := range t.list {
+		switch n := &t.list[i]; {
+		case n.At.Position != at:
+		case s.B%8 == 0:
+			n.State = n.State[:len(n.State)/2]
+		default:
+			n.At.Position = max(at-1, 1) // the states hold more than they say
+		}
 	}
 }

@@ -52,7 +52,6 @@ type tally struct {
 	mu sync.Mutex
 	Result
 	worlds int
-	failed string
 }
 
 func (s *tally) add(r Result) {

@@ -136,16 +136,21 @@ func (a *API) liveRows(ask requests.Query) (rows []story.Row, more, whole bool) 
 // Skips are the reasons behind the skipped accounts of rows, in their order.
 func (a *API) Skips(ctx context.Context, rows []story.Row) [][]inquiry.Skip {
 	look, out := inquiry.Lookup(ctx, a.o.Log), make([][]inquiry.Skip, len(rows))
+	var names []string // by roster number, from 1 on
+	a.o.Engine.View(func(v routing.View, _ events.Position, _ events.Time) {
+		for _, acct := range v.Admission.Roster() {
+			names = append(names, acct.ID)
+		}
+	})
 	for i := range rows {
-		out[i] = inquiry.Skips(look, &rows[i], a.name)
+		out[i] = inquiry.Skips(look, &rows[i], func(no uint32) string {
+			if no == 0 || int(no) > len(names) {
+				return ""
+			}
+			return names[no-1]
+		})
 	}
 	return out
-}
-
-// name is an account's id by its roster number.
-func (a *API) name(no uint32) (id string) {
-	a.o.Engine.Requests(func(v *requests.View, _ events.Position) { id = v.Account(no) })
-	return id
 }
 
 // Story is the story of a request, as far as it had come at a moment; the zero

@@ -22,7 +22,11 @@ func Skips(look story.Lookup, row *story.Row, name func(uint32) string) []Skip {
 	for i, id := range row.Skipped {
 		out[i].Account = id
 	}
+	open := len(out) // those whose reason is not found yet
 	for _, at := range row.Decisions {
+		if open == 0 {
+			break
+		}
 		e := look(at)
 		if e == nil {
 			continue
@@ -32,6 +36,7 @@ func Skips(look story.Lookup, row *story.Row, name func(uint32) string) []Skip {
 			if i < 0 || out[i].Reason != "" || v.Reason == events.ReasonNone || v.Reason == events.ReasonAlreadyTried {
 				continue
 			}
+			open--
 			out[i].Reason = v.Reason.String()
 			if d := referred(look, e, v.Evidence); d != nil {
 				out[i].Evidence = d.Position

@@ -15,6 +15,7 @@ type account struct {
 	calm  map[string]events.Time // per model: served then, and nothing against the account since
 	hurt  events.Time            // newest answer that was against it
 	known map[events.Epoch]bool  // credentials that it ever had
+	epoch events.Epoch           // the current one
 	fresh bool                   // a new credential, and nothing under it since
 	held  bool                   // an operator keeps it out
 	host  bool                   // something was ever said of its host or group
@@ -66,8 +67,9 @@ func (l *laws) committed(e *events.Event) {
 	case *events.AccountEnrolled, *events.AccountChanged:
 		own.upset(kin, e.ObservedAt)
 		own.wet(l.w.now())
-		if !own.known[e.Epoch] {
-			own.known[e.Epoch], own.fresh = true, !own.host && l.w.oracle.view.Admission.Account(e.Account).Settings.Group == ""
+		if e.Epoch != own.epoch { // one that it had before comes back with its evidence
+			own.fresh = !own.known[e.Epoch] && !own.host && l.w.oracle.view.Admission.Account(e.Account).Settings.Group == ""
+			own.known[e.Epoch], own.epoch = true, e.Epoch
 		}
 	case *events.QuotaFetched:
 		own.fresh = false

@@ -207,7 +207,7 @@ func (s *site) measure(t testing.TB, n int) map[string]figures {
 func TestProveCalls(t *testing.T) {
 	asked := os.Getenv("WAYBILL_PROVE")
 	if asked == "" {
-		law(t, 20_000, 80_000)
+		law(t, 20_000, 50_000)
 		return
 	}
 	n, err := strconv.Atoi(asked)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -68,6 +69,9 @@ func TestAnIncidentIsToldOnceInWordsWithItsEvidence(t *testing.T) {
 func TestARestartNeitherRepeatsNorLosesAnAlert(t *testing.T) {
 	g := play(t)
 	g.Incident()
+	for range 3 { // a claim that is repeated
+		g.Spent("b", played.Begin.Add(10*24*time.Hour))
+	}
 	all := told(t, g.Log, 0, alert.Kinds()...)
 	head, err := g.Log.Head(t.Context())
 	if err != nil {
@@ -78,6 +82,46 @@ func TestARestartNeitherRepeatsNorLosesAnAlert(t *testing.T) {
 		got := told(t, g.Log, after, alert.Kinds()...)
 		if a, b := text(got), text(want); a != b {
 			t.Fatalf("after %d:\n%s\nwant\n%s", after, a, b)
+		}
+	}
+}
+
+// TestAModelThatStaysExhaustedIsToldOnce refuses twice, with a restart between,
+// serves, and refuses again.
+func TestAModelThatStaysExhaustedIsToldOnce(t *testing.T) {
+	log := ledger.Open(ledgertest.NewMemory())
+	defer log.Close()
+	seq := uint64(0)
+	do := func(request uuid.UUID, p events.Payload) {
+		t.Helper()
+		seq++
+		if _, err := log.Append(t.Context(), events.Draft{Data: p, Header: events.Header{
+			ID: uuid.Must(uuid.NewV7()), Writer: uuid.UUID{1}, WriterSeq: seq, ObservedAt: events.Time(seq), Request: request}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refuse := func(model string) {
+		do(uuid.New(), &events.RequestRefused{Stamp: events.Stamp{Asked: model}, Code: "accounts_exhausted", Status: 429})
+	}
+	serve := func(model string) {
+		id := uuid.New()
+		do(id, &events.AttemptRouted{Stamp: events.Stamp{Asked: model}})
+		do(id, &events.AttemptSucceeded{})
+	}
+	refuse("m") // 1
+	refuse("m")
+	refuse("n") // 3
+	serve("n")
+	refuse("m")
+	serve("m")
+	refuse("m") // 9
+	for after, want := range map[events.Position][]events.Position{0: {1, 3, 9}, 1: {3, 9}, 2: {3, 9}, 5: {9}, 6: {9}, 8: {9}, 9: nil} {
+		var got []events.Position
+		for _, a := range told(t, log, after, alert.Kinds()...) {
+			got = append(got, a.Position)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("after %d told at %v, not %v", after, got, want)
 		}
 	}
 }

@@ -74,6 +74,7 @@ func TestALedgerThatIsNotWhatItWasStopsTheReplica(t *testing.T) {
 				store.back.Store(false)
 				append2()
 				time.Sleep(time.Minute)
+				e.commit(nil) // what had been read before may still be folded
 				if err := e.LedgerError(); !errors.Is(err, ledger.ErrBroken) {
 					t.Errorf("it has healed: %v", err)
 				}

@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
@@ -122,11 +123,24 @@ func (b *tab) look(l look) {
 	}))
 }
 
-func click(selector string) step   { return chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible) }
+// click clicks what is seen, wherever the page has moved it meanwhile.
+func click(selector string) step {
+	return chromedp.Steps(visible(selector), run(fmt.Sprintf("document.querySelector(%q).click()", selector)))
+}
+
+// run runs a script for what it does.
+func run(script string) step {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := chromedp.Evaluate[bool](script+"; true")(ctx, t)
+		return err
+	})
+}
 func visible(selector string) step { return chromedp.WaitVisible(chromedp.CSS(selector)) }
 func ready(selector string) step   { return chromedp.WaitReady(chromedp.CSS(selector)) }
+
+// typed gives a field the focus and types into it.
 func typed(selector, text string) step {
-	return chromedp.SendKeys(chromedp.CSS(selector), text, chromedp.NodeVisible)
+	return chromedp.Steps(visible(selector), run(fmt.Sprintf("document.querySelector(%q).focus()", selector)), chromedp.KeyEvent(text))
 }
 func set(selector, value string) step { return chromedp.SetValue(chromedp.CSS(selector), value) }
 
@@ -179,10 +193,27 @@ func (b *tab) see(selector string) {
 	b.wait(fmt.Sprintf(`(() => { const e = document.querySelector(%q); return document.readyState === "complete" && !!e && e.getClientRects().length > 0; })()`, selector))
 }
 
+// drawing is held while a picture is taken: a window behind others may get no
+// frame to take it of.
+var drawing sync.Mutex
+
+// again does what may be asked twice, and asks again where no answer comes.
+func again[T any](b *tab, a chromedp.Action[T]) (out T, err error) {
+	for range 4 {
+		ctx, stop := context.WithTimeout(b.ctx, patience/4)
+		out, err = chromedp.Run(ctx, a)
+		stop()
+		if !errors.Is(err, context.DeadlineExceeded) {
+			break
+		}
+	}
+	return out, err
+}
+
 // eval is the value of a script's expression.
 func eval[T any](b *tab, expression string) T {
 	b.t.Helper()
-	out, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	out, err := again(b, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 	if err != nil {
 		b.fatal(fmt.Errorf("evaluate %.200s: %w", expression, err))
 	}
@@ -214,7 +245,13 @@ func (b *tab) at() string {
 // shoot leaves a picture of the whole page in out/.
 func (b *tab) shoot(name string) {
 	b.t.Helper()
-	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	drawing.Lock()
+	defer drawing.Unlock()
+	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, page.BringToFront, cdp.Empty{})
+		return err
+	}))
+	png, err := again(b, chromedp.FullScreenshot(100))
 	if err != nil {
 		b.fatal(err)
 	}

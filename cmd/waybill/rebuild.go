@@ -29,9 +29,8 @@ func (c *rebuildCommand) cobra() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rebuild",
 		Short: "Fold all views from zero, and compare (--check)",
-		Long: "Folds all views from the first event on and checks the chain on the way; with --at or --position from the\n" +
-			"newest snapshot before it. --check always folds from zero, and compares the result with the stored snapshot\n" +
-			"and with the running gateway if one answers; any difference is exit code 1.",
+		Long: "Folds all views from the first event on and checks the chain on the way. --check compares the result with the\n" +
+			"stored snapshot and with the running gateway if one answers; any difference is exit code 1.",
 		Args: cobra.NoArgs,
 	}
 	c.bind(cmd)
@@ -46,7 +45,6 @@ func (c *rebuildCommand) cobra() *cobra.Command {
 type rebuilt struct {
 	OK          bool                 `json:"ok"`
 	Position    events.Position      `json:"position"`
-	From        events.Position      `json:"from"` // of the snapshot that it began at; 0: from zero
 	States      []inquiry.State      `json:"states"`
 	Comparisons []inquiry.Comparison `json:"comparisons"`
 	Notes       []string             `json:"notes"` // what could not be compared, and why
@@ -93,11 +91,11 @@ func (c *rebuildCommand) rebuild(ctx context.Context, s *std, log *ledger.Log, m
 			gateway.Differences = append(gateway.Differences, got.Differences...)
 		}
 	}
-	r, err := c.fold(ctx, s, log, m, stops)
+	r, err := inquiry.Rebuild(ctx, log, m, stops, newProgress(s).tell)
 	if err != nil {
 		return nil, err
 	}
-	out.From, out.Position, out.States = r.From, r.Position, r.States()
+	out.Position, out.States = r.Position, r.States()
 	if len(live) > 0 {
 		out.Comparisons = append(out.Comparisons, gateway)
 	}
@@ -112,15 +110,6 @@ func (c *rebuildCommand) rebuild(ctx context.Context, s *std, log *ledger.Log, m
 		out.OK = out.OK && k.Identical
 	}
 	return out, nil
-}
-
-// fold folds from zero; the views of a moment that are not to be checked come
-// from a snapshot when there is one.
-func (c *rebuildCommand) fold(ctx context.Context, s *std, log *ledger.Log, m inquiry.Moment, stops map[events.Position]func(*inquiry.Rebuilt)) (*inquiry.Rebuilt, error) {
-	if !c.check && (m.Time != 0 || m.Position != 0) {
-		return inquiry.Recall(ctx, log, m)
-	}
-	return inquiry.Rebuild(ctx, log, m, stops, newProgress(s).tell)
 }
 
 // gateway asks the running gateway for its state, if one answers. It must be
@@ -174,11 +163,7 @@ func fetchState(ctx context.Context, s *std, admin string) ([]inquiry.State, err
 
 func (r *rebuilt) write(s *std) error {
 	p := paintOf(s)
-	if r.From == 0 {
-		fmt.Fprintf(s.out, "Folded from zero to position %d.\n", r.Position)
-	} else {
-		fmt.Fprintf(s.out, "Position %d, from the snapshot at %d (--check folds from zero).\n", r.Position, r.From)
-	}
+	fmt.Fprintf(s.out, "Folded from zero to position %d.\n", r.Position)
 	t := table{paint: p}
 	t.head("VIEW", "VERSION", "BYTES", "SHA-256")
 	for _, st := range r.States {

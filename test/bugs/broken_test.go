@@ -78,9 +78,8 @@ func TestDeclaredTrailersNeverBreakAnAnswer(t *testing.T) {
 		for name, c := range map[string]call{"small": chatS, "large": chatS.saying(large)} {
 			t.Run(declared+"/"+name, func(t *testing.T) {
 				w := start(t)
-				w.up.Script("a", upstream.Steps(
-					upstream.Bytes("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\ntrailer: "+declared+"\r\nTransfer-Encoding: chunked\r\n\r\n"),
-					upstream.Raw(body), upstream.Bytes("0\r\nContent-Length: 3\r\n\r\n")), upstream.Good)
+				w.up.Script("a", upstream.StreamWith(200, "text/event-stream", []string{"trailer: " + declared},
+					upstream.Raw(body), upstream.Trailer("Content-Length: 3")), upstream.Good)
 				got := w.do(c)
 				got.want(t, http.StatusOK)
 				if got.body != body || got.header.Get("Trailer") != "" {

@@ -38,6 +38,14 @@ func Finish(x *Exchange) error {
 	return x.Write("0\r\n\r\n")
 }
 
+// Trailer ends a chunked body with a trailer line and keeps the connection alive.
+func Trailer(line string) Step {
+	return func(x *Exchange) error {
+		x.finished = true
+		return x.Write("0\r\n" + line + "\r\n\r\n")
+	}
+}
+
 // Cut closes the connection without ending the body.
 func Cut(x *Exchange) error {
 	x.End()

@@ -215,7 +215,7 @@ func (l *Log) persist(records []events.Record) ([]Result, error) {
 		if err == nil {
 			return results, nil
 		}
-		if try == l.opt.Retries || errors.Is(err, ErrClosed) {
+		if try == l.opt.Retries || errors.Is(err, ErrClosed) || l.trying.Err() != nil {
 			return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
 		time.Sleep(delay)
@@ -225,7 +225,7 @@ func (l *Log) persist(records []events.Record) ([]Result, error) {
 
 // try is one Commit, detached from every caller's context.
 func (l *Log) try(records []events.Record) (results []Result, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), l.opt.Timeout)
+	ctx, cancel := context.WithTimeout(l.trying, l.opt.Timeout)
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {

@@ -65,6 +65,8 @@ type Log struct {
 
 	ctx    context.Context // ends when the log is closed
 	cancel context.CancelFunc
+	trying context.Context // ends when a commit is no longer waited for
+	giveUp context.CancelFunc
 	wake   chan struct{} // the committer has something to look at
 	done   chan struct{} // the committer has ended
 	close  sync.Once
@@ -91,6 +93,7 @@ func OpenWith(store Store, o Options) *Log {
 	}
 	l.tail = newTail(l.opt.Tail)
 	l.ctx, l.cancel = context.WithCancel(context.Background())
+	l.trying, l.giveUp = context.WithCancel(context.Background())
 	go l.run()
 	if s, ok := Part[Shared](store); ok {
 		go l.watch(s)
@@ -222,14 +225,21 @@ func (l *Log) Queued() int {
 	return l.queued
 }
 
-// Close commits what is queued, ends followers, then closes the store.
+// closing is how long Close waits for a store that does not answer.
+const closing = 2 * time.Second
+
+// Close commits what is queued, ends followers, then closes the store. What a
+// store that does not answer may have taken is then of unknown outcome.
 func (l *Log) Close() error {
 	l.close.Do(func() {
 		l.mu.Lock()
 		l.ending = true
 		l.mu.Unlock()
 		l.poke()
+		limit := time.AfterFunc(closing, l.giveUp)
 		<-l.done
+		limit.Stop()
+		l.giveUp()
 		l.cancel()
 		l.closed = l.store.Close()
 	})

@@ -45,6 +45,8 @@ func (s *service) serveAdmin(context.Context) error {
 // ready says whether the gateway should get traffic, and what is missing. It
 // is public: no address, role or account is named in it.
 func (s *service) ready(ctx context.Context) []admin.Check {
+	ctx, cancel := context.WithTimeout(ctx, headTime)
+	defer cancel()
 	return []admin.Check{
 		check("serving", s.serving()),
 		s.ledgerCheck(),
@@ -53,8 +55,17 @@ func (s *service) ready(ctx context.Context) []admin.Check {
 		s.busCheck(),
 		s.spoolCheck(),
 		{Name: "checkpoint", OK: true, Note: checkpointNote(s.checkpoints, s.now())},
-		{Name: "size", OK: true, Note: s.retention.note(ctx)},
+		s.sizeCheck(ctx),
 	}
+}
+
+// sizeCheck asks the ledger, which is not asked while it is away.
+func (s *service) sizeCheck(ctx context.Context) admin.Check {
+	c := admin.Check{Name: "size", OK: true, Note: "unknown while the ledger is away"}
+	if _, away := s.engine.Outage(); !away {
+		c.Note = s.retention.note(ctx)
+	}
+	return c
 }
 
 // ledgerCheck also says, without refusing traffic for it, when nothing but
@@ -104,8 +115,6 @@ func (s *service) caughtUp(ctx context.Context) error {
 	if _, away := s.engine.Outage(); away {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, headTime)
-	defer cancel()
 	h, err := s.ledger.Head(ctx)
 	if err != nil {
 		return errors.New("the ledger's head cannot be read")

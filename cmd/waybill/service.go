@@ -238,12 +238,28 @@ func (s *service) stop() error {
 	if s.ledger != nil {
 		s.lastCheckpoint(ctx)
 		s.lastSnapshot(ctx)
-		errs = append(errs, s.ledger.Close())
+		errs = append(errs, s.closeLedger())
 	}
 	if s.bus != nil {
 		errs = append(errs, s.bus.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// closeLedger does not wait for a database that hangs: what it owes an answer
+// for is in the spool.
+func (s *service) closeLedger() error {
+	closed := make(chan error, 1)
+	go func() { closed <- s.ledger.Close() }()
+	limit := time.NewTimer(2 * closeTime)
+	defer limit.Stop()
+	select {
+	case err := <-closed:
+		return err
+	case <-limit.C:
+		s.log.Warn("the ledger does not answer; its connections are left to it")
+		return nil
+	}
 }
 
 // lastSnapshot stores the views, so that the next start folds nothing. Without

@@ -42,8 +42,9 @@ type Keeper struct {
 	opt      Options
 	verifier note.Verifier
 
-	mu    sync.Mutex
-	state State
+	taking sync.Mutex // held while one is taken
+	mu     sync.Mutex
+	state  State
 }
 
 // NewKeeper goes on after the latest note in its directory.
@@ -93,12 +94,19 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
+// takeTime bounds the taking of one checkpoint.
+const takeTime = 10 * time.Second
+
 // Take checks the last checkpoint and signs the ledger's head, unless it is
 // where it was.
 func (k *Keeper) Take(ctx context.Context) error {
-	k.mu.Lock()
+	k.taking.Lock()
+	defer k.taking.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, takeTime)
+	defer cancel()
+	next, msg, err := k.sign(ctx, k.State())
+	k.mu.Lock() // not before: a ledger that hangs must not hang who asks for the state
 	defer k.mu.Unlock()
-	next, msg, err := k.sign(ctx)
 	switch {
 	case errors.Is(err, ledger.ErrUnavailable), err != nil && ctx.Err() != nil:
 		return err // nothing can be said of it now
@@ -113,19 +121,19 @@ func (k *Keeper) Take(ctx context.Context) error {
 	return nil
 }
 
-func (k *Keeper) sign(ctx context.Context) (c Checkpoint, msg []byte, err error) {
+func (k *Keeper) sign(ctx context.Context, last State) (c Checkpoint, msg []byte, err error) {
 	c, err = Take(ctx, k.opt.Store)
-	if errors.Is(err, ErrEmpty) && k.state.Note == nil {
+	if errors.Is(err, ErrEmpty) && last.Note == nil {
 		return c, nil, nil
 	}
 	if err != nil {
 		return c, nil, err
 	}
-	if k.state.Note != nil && k.state.Ledger == c.Ledger {
-		if f, err := k.state.Check(ctx, k.opt.Store); err != nil || f != nil {
+	if last.Note != nil && last.Ledger == c.Ledger {
+		if f, err := last.Check(ctx, k.opt.Store); err != nil || f != nil {
 			return c, nil, errors.Join(err, faultError(f))
 		}
-		if k.state.Head == c.Head {
+		if last.Head == c.Head {
 			return c, nil, nil
 		}
 	}

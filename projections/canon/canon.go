@@ -71,18 +71,22 @@ func (c *Coder) uvarint(v uint64) uint64 {
 // Uint is any unsigned integer, a varint.
 func Uint[T ~uint8 | ~uint16 | ~uint32 | ~uint64](c *Coder, p *T) {
 	v := c.uvarint(uint64(*p))
-	if uint64(T(v)) != v {
+	switch {
+	case !c.reading: // what is written is not touched: it may be shared
+	case uint64(T(v)) != v:
 		c.fail()
-		return
+	default:
+		*p = T(v)
 	}
-	*p = T(v)
 }
 
 // Int is any signed integer, a zigzag varint.
 func Int[T ~int | ~int32 | ~int64](c *Coder, p *T) {
 	v := int64(*p)
 	u := c.uvarint(uint64(v<<1) ^ uint64(v>>63))
-	*p = T(int64(u>>1) ^ -int64(u&1))
+	if c.reading {
+		*p = T(int64(u>>1) ^ -int64(u&1))
+	}
 }
 
 // Bool is one byte.
@@ -94,7 +98,9 @@ func (c *Coder) Bool(p *bool) {
 	if Uint(c, &v); v > 1 {
 		c.fail()
 	}
-	*p = v == 1
+	if c.reading {
+		*p = v == 1
+	}
 }
 
 // String is length-prefixed.

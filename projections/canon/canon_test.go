@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"reflect"
+	"sync"
 	"testing"
 )
 
@@ -81,4 +82,23 @@ func FuzzReadingNeverPanicsOrGrows(f *testing.F) {
 			t.Fatal("a list longer than its input")
 		}
 	})
+}
+
+// TestWritingTouchesNothing: views share what they fold, and one of them may
+// write its state while another reads. The race detector is the judge.
+func TestWritingTouchesNothing(t *testing.T) {
+	number, signed, yes, name, list := uint32(7), int64(-7), true, "seven", []uint64{7, 8}
+	var both sync.WaitGroup
+	for range 2 {
+		both.Go(func() {
+			c := Writer(nil)
+			Uint(c, &number)
+			Int(c, &signed)
+			c.Bool(&yes)
+			c.String(&name)
+			Numbers(c, &list)
+			Slice(c, &list, func(c *Coder, p *uint64) { Uint(c, p) })
+		})
+	}
+	both.Wait()
 }

@@ -13,7 +13,7 @@ GOLANGCI  ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 TEST_MODULES := $(patsubst %/go.mod,%,$(wildcard test/*/go.mod))
 SOURCES   := $(shell find . -name '*.go' -not -path './test/*' -not -path './.git/*' 2>/dev/null) go.mod go.sum
 
-.PHONY: help run sandbox build test test-modules lint bench docs fuzz simulate prove prove-kill prove-outage prove-wake prove-rederive prove-agreement prove-pages prove-week prove-simulate prove-planted prove-fuzz prove-bench clean prove-calls prove-rebuild prove-queries prove-verify prove-replay
+.PHONY: help run sandbox build test test-modules lint bench docs fuzz simulate prove prove-kill prove-outage prove-cluster prove-wake prove-rederive prove-agreement prove-pages prove-week prove-simulate prove-planted prove-fuzz prove-bench clean prove-calls prove-rebuild prove-queries prove-verify prove-replay
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,7 +68,7 @@ else
 	WAYBILL_WORLDS=$(or $(WORLDS),2000) $(GO) test -race -count=1 -v -run 'TestEveryLawHoldsInEveryWorld' ./test/simulate
 endif
 
-prove: prove-kill prove-outage prove-wake prove-rederive prove-agreement prove-pages prove-week prove-simulate prove-planted prove-bench prove-fuzz prove-calls prove-rebuild prove-queries prove-verify prove-replay ## the long forms of what must be shown, one JSON line each
+prove: prove-kill prove-outage prove-cluster prove-wake prove-rederive prove-agreement prove-pages prove-week prove-simulate prove-planted prove-bench prove-fuzz prove-calls prove-rebuild prove-queries prove-verify prove-replay ## the long forms of what must be shown, one JSON line each
 
 prove-kill: bin/waybill-race ## kill -9 under load: nothing given whose decision is missing
 	@$(call prove,./test/kill,WAYBILL_KILL_CYCLES=$(or $(CYCLES),100))
@@ -78,6 +78,9 @@ prove-outage: bin/waybill-race ## PostgreSQL taken away under load, and the gate
 
 prove-wake: ## from a commit to a follower in another replica, over NATS, LISTEN/NOTIFY and polls alone
 	@cd test/brokers && $(call prove,-run ReachesAnother .,WAYBILL_WAKEUPS=$(or $(WAKEUPS),500))
+
+prove-cluster: bin/waybill-race ## three gateways, PostgreSQL and NATS, each part killed, frozen or stopped in turn under load: one ledger, one story
+	@cd test/cluster && $(call prove,.,WAYBILL_CLUSTER_ROUNDS=$(or $(ROUNDS),4))
 
 prove-rederive: bin/waybill-race ## random faults over 20 accounts: every decision derived again
 	@$(call prove,./test/faults,WAYBILL_FAULT_REQUESTS=$(or $(REQUESTS),40000))

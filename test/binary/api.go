@@ -79,6 +79,9 @@ type Verified struct {
 	Decisions int64 `json:"decisions"`
 	Rederived int64 `json:"rederived"`
 	Fault     any   `json:"fault"`
+	// Compared names what a fold from zero was found to be like, "gateway" if
+	// one was running.
+	Compared []string `json:"-"`
 }
 
 // Verify runs verify and rebuild --check; both must pass.
@@ -89,12 +92,24 @@ func (g *Gateway) Verify() Verified {
 	if err := json.Unmarshal([]byte(out), &v); err != nil || code != 0 || !v.OK || v.Rederived != v.Decisions {
 		g.t.Fatalf("verify: exit code %d, %v\n%s%s", code, err, out, errs)
 	}
+	v.Compared = g.Rebuild()
+	return v
+}
+
+// Rebuild runs rebuild --check, which must pass, and names what the fold from
+// zero was compared with.
+func (g *Gateway) Rebuild() (with []string) {
+	g.t.Helper()
 	var r struct {
-		OK bool `json:"ok"`
+		OK          bool                    `json:"ok"`
+		Comparisons []struct{ With string } `json:"comparisons"`
 	}
-	out, errs, code = g.Run("rebuild", "--check", "--json")
+	out, errs, code := g.Run("rebuild", "--check", "--json")
 	if err := json.Unmarshal([]byte(out), &r); err != nil || code != 0 || !r.OK {
 		g.t.Fatalf("rebuild --check: exit code %d, %v\n%s%s", code, err, out, errs)
 	}
-	return v
+	for _, c := range r.Comparisons {
+		with = append(with, c.With)
+	}
+	return with
 }

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -80,28 +79,10 @@ func (w *world) served(n int64) {
 	}
 }
 
-// impatient gives up on a question that must never hang.
-var impatient = &http.Client{Timeout: 5 * time.Second}
-
 // ready is what /readyz says now; status 0: nobody answers.
 func (w *world) ready() (status int, ledger string) {
-	resp, err := impatient.Get(w.gw.Admin + "/readyz")
-	if err != nil {
-		return 0, ""
-	}
-	defer resp.Body.Close()
-	var out struct {
-		Checks []struct{ Name, Note string } `json:"checks"`
-	}
-	if err := json.NewDecoder(resp.Body).Decode(&out); err != nil {
-		w.t.Fatal(err)
-	}
-	for _, c := range out.Checks {
-		if c.Name == "ledger" {
-			ledger = c.Note
-		}
-	}
-	return resp.StatusCode, ledger
+	status, notes := w.gw.Ready()
+	return status, notes["ledger"]
 }
 
 // until waits until readiness is what is wanted.

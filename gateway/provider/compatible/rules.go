@@ -69,9 +69,9 @@ func Limits() []provider.Rule {
 			Class: events.ClassWindowExhausted, Scope: events.ScopeAccount, Resets: stated,
 			From: "openai/codex codex-rs/codex-api, 2026-08"},
 		{ID: "compatible.rate-code-long", Codes: []string{"rate_limit_exceeded", "rate_limited"},
-			Phrases: perDay(), Where: NotPayment, Class: events.ClassWindowExhausted, Scope: events.ScopeModel, Resets: resets, From: guides},
+			Phrases: perDay(), Where: notPayment, Class: events.ClassWindowExhausted, Scope: events.ScopeModel, Resets: resets, From: guides},
 		{ID: "compatible.rate-code", Codes: []string{"rate_limit_exceeded", "rate_limited", "slow_down"},
-			Where: NotPayment, Class: events.ClassRateLimited, Scope: events.ScopeModel, Resets: resets, BySize: window, From: guides},
+			Where: notPayment, Class: events.ClassRateLimited, Scope: events.ScopeModel, Resets: resets, BySize: window, From: guides},
 		{ID: "compatible.plan-window", Statuses: []int{429}, Strict: true,
 			Phrases: []string{"usage limit reached", "usage limit has been reached", "plan limit reached", "daily limit",
 				"monthly quota", "weekly limit", "weekly quota", "daily quota", "monthly limit", "individual quota reached"},
@@ -84,8 +84,8 @@ func Limits() []provider.Rule {
 	}
 }
 
-// NotPayment: a 402 speaks of payment (R8), whatever general code it repeats.
-func NotPayment(l *provider.Look) bool { return l.Code != http.StatusPaymentRequired }
+// notPayment: a 402 speaks of payment (R8), whatever general code it repeats.
+func notPayment(l *provider.Look) bool { return l.Code != http.StatusPaymentRequired }
 
 // perDay are the words by which a rate limit says that it is a day's.
 func perDay() []string {

@@ -47,7 +47,6 @@ func serve(ctx context.Context, s *std, forceSandbox bool) error {
 	if err != nil {
 		return err
 	}
-	spendMemory(s.env)
 	svc := &service{std: s, source: src, log: newLogger(s.err, src.Env)}
 	for _, w := range warnings {
 		svc.log.Warn(w)

@@ -40,7 +40,7 @@ func rarity(h uint64) uint64 {
 	}
 	x := h + 1
 	shift := bits.LeadingZeros64(x)
-	x <<= shift // 1.xxx in 63 bits of fraction
+	x <<= shift // 1 and a fraction of 63 bits
 	cell := x >> 55 & 0xff
 	part := x >> 23 & 0xffffffff
 	from, to := log2Table[cell], log2Table[cell+1]
@@ -63,7 +63,7 @@ var log2Table = newLog2Table()
 // logarithm, and whenever the square reaches 2 the next bit is set.
 func newLog2Table() (t [257]uint64) {
 	for i := range uint64(256) {
-		x := 1<<62 + i<<54 // 1.xxx with 62 bits of fraction
+		x := 1<<62 + i<<54 // 1 and a fraction of 62 bits
 		for bit := uint64(1 << 31); bit > 0; bit >>= 1 {
 			hi, lo := bits.Mul64(x, x)
 			x = hi<<2 | lo>>62

@@ -45,7 +45,7 @@ func openReading(path string, flags zs.OpenFlags) (*zs.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range []string{"PRAGMA query_only=ON", "PRAGMA trusted_schema=OFF", "PRAGMA cache_size=-4096"} {
+	for _, p := range []string{"PRAGMA query_only=ON", "PRAGMA trusted_schema=OFF", "PRAGMA cache_size=-1024"} {
 		if err := sqlitex.ExecuteTransient(c, p, nil); err != nil {
 			return nil, errors.Join(fmt.Errorf("%s: %w", p, err), c.Close())
 		}

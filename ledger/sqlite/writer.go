@@ -36,7 +36,7 @@ var pragmas = [...]string{
 	"PRAGMA journal_mode=WAL",
 	"PRAGMA synchronous=FULL",
 	"PRAGMA wal_autocheckpoint=2000",
-	"PRAGMA cache_size=-8192",
+	"PRAGMA cache_size=-2048",
 	"PRAGMA temp_store=MEMORY",
 	"PRAGMA trusted_schema=OFF",
 }

@@ -13,7 +13,7 @@ GOLANGCI  ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 TEST_MODULES := $(patsubst %/go.mod,%,$(wildcard test/*/go.mod))
 SOURCES   := $(shell find . -name '*.go' -not -path './test/*' -not -path './.git/*' 2>/dev/null) go.mod go.sum
 
-.PHONY: help run sandbox build test test-modules lint bench docs fuzz simulate prove prove-kill prove-outage prove-cluster prove-wake prove-rederive prove-agreement prove-pages prove-week prove-simulate prove-planted prove-fuzz prove-bench clean prove-calls prove-rebuild prove-queries prove-verify prove-replay
+.PHONY: help run sandbox build test test-modules lint bench docs fuzz simulate prove prove-kill prove-outage prove-cluster prove-wake prove-rederive prove-agreement prove-pages prove-week prove-simulate prove-planted prove-fuzz prove-bench clean prove-calls prove-ledger prove-rebuild prove-queries prove-verify prove-replay
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,7 +68,7 @@ else
 	WAYBILL_WORLDS=$(or $(WORLDS),2000) $(GO) test -race -count=1 -v -run 'TestEveryLawHoldsInEveryWorld' ./test/simulate
 endif
 
-prove: prove-kill prove-outage prove-cluster prove-wake prove-rederive prove-agreement prove-pages prove-week prove-simulate prove-planted prove-bench prove-fuzz prove-calls prove-rebuild prove-queries prove-verify prove-replay ## the long forms of what must be shown, one JSON line each
+prove: prove-kill prove-outage prove-cluster prove-wake prove-rederive prove-agreement prove-pages prove-week prove-simulate prove-planted prove-bench prove-fuzz prove-calls prove-ledger prove-rebuild prove-queries prove-verify prove-replay ## the long forms of what must be shown, one JSON line each
 
 prove-kill: bin/waybill-race ## kill -9 under load: nothing given whose decision is missing
 	@$(call prove,./test/kill,WAYBILL_KILL_CYCLES=$(or $(CYCLES),100))
@@ -102,6 +102,9 @@ prove-planted: ## faults written into the sources one by one: the simulation fin
 
 prove-calls: ## every reading call of the API over EVENTS [1000000] events and 200 accounts: p99 under 100 ms of processor time
 	@$(call prove,-run TestProveCalls ./test/pages,WAYBILL_PROVE=$(or $(EVENTS),1000000))
+
+prove-ledger: ## what an append costs in both stores, in ratios to a raw disk and to one appender: medians over ROUNDS [21]
+	@$(call prove,-run TestProveLedger ./test/rebuild,WAYBILL_PROVE=$(or $(ROUNDS),21))
 
 prove-rebuild: ## EVENTS [5000000] events read, chained and folded from SQLite and PostgreSQL; a start from a snapshot
 	@$(call prove,-run TestProveRebuild ./test/rebuild,WAYBILL_PROVE=$(or $(EVENTS),5000000))

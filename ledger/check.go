@@ -42,15 +42,37 @@ func NewCheckerFrom(after events.Position) *Checker {
 	return &Checker{last: Head{Position: after}, free: after > 0}
 }
 
+// Link is what a row's hash has to be if the hash before it is Before. It is
+// computed without knowing that, so rows can be hashed in any order.
+type Link struct{ Before, Hash events.Hash }
+
+// Link is the row's, behind a hash that is taken for the one before it.
+func (r *Row) Link(before events.Hash) Link {
+	return Link{before, events.Chain(before, r.Position, r.RecordedAt, r.ContentHash())}
+}
+
 // Next checks the row after the last one; content is its content hash. nil: it
 // is right. After a fault the checker stands where it was.
 func (c *Checker) Next(r *Row, content events.Hash) *Fault {
+	return c.step(r, events.Chain(c.last.Hash, r.Position, r.RecordedAt, content))
+}
+
+// Linked is Next for a row that was hashed already.
+func (c *Checker) Linked(r *Row, l Link) *Fault {
+	if l.Before != c.last.Hash {
+		return c.Next(r, r.ContentHash())
+	}
+	return c.step(r, l.Hash)
+}
+
+// step checks a row whose hash has to be a given one.
+func (c *Checker) step(r *Row, hash events.Hash) *Fault {
 	switch want := c.last.Position + 1; {
 	case r.Position != want:
 		return &Fault{want, FaultGap, fmt.Sprintf("position %d is missing: %d follows %d", want, r.Position, c.last.Position)}
 	case r.RecordedAt < c.last.RecordedAt:
 		return &Fault{want, FaultOrder, fmt.Sprintf("recorded at %s, before the one before it at %s", r.RecordedAt, c.last.RecordedAt)}
-	case !c.free && events.Chain(c.last.Hash, r.Position, r.RecordedAt, content) != r.Hash:
+	case !c.free && hash != r.Hash:
 		return &Fault{want, FaultChain, "its hash does not follow from its bytes and the hash before it: this event or an earlier one was changed"}
 	}
 	c.free = false

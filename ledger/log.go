@@ -32,7 +32,7 @@ type Options struct {
 	Retries    int           // further tries of a failed commit [6]
 	Backoff    time.Duration // before the first of them, doubled up to 500ms [10ms]
 	Timeout    time.Duration // of one try [10s]
-	Poll       time.Duration // how often followers look at a shared store [250ms]
+	Poll       time.Duration // how often followers look at a shared store [100ms]
 	Tail       int           // committed events kept for followers [4096]
 	Bus        Bus           // wakes replicas; nil: the store's own, where it has one
 }
@@ -45,7 +45,7 @@ func (o Options) filled() Options {
 	def(&o.Retries, 6)
 	def(&o.Backoff, 10*time.Millisecond)
 	def(&o.Timeout, 10*time.Second)
-	def(&o.Poll, 250*time.Millisecond)
+	def(&o.Poll, 100*time.Millisecond)
 	def(&o.Tail, 4096)
 	return o
 }

@@ -18,7 +18,7 @@ func (l *Log) Read(ctx context.Context, after events.Position, f Filter, limit i
 	var out []events.Event
 	var codec events.Codec
 	err := l.store.Scan(ctx, after, f, limit, func(r *Row) error {
-		e, err := r.event(&codec)
+		e, err := r.EventBy(&codec)
 		out = append(out, e)
 		return err
 	})
@@ -46,7 +46,7 @@ func Each(ctx context.Context, s Store, after events.Position, f Filter, fn func
 	var e events.Event
 	var codec events.Codec
 	return s.Scan(ctx, after, f, 0, func(r *Row) (err error) {
-		if e, err = r.event(&codec); err != nil {
+		if e, err = r.EventBy(&codec); err != nil {
 			return err
 		}
 		return fn(&e)
@@ -54,9 +54,10 @@ func Each(ctx context.Context, s Store, after events.Position, f Filter, fn func
 }
 
 // Event decodes the row. Its payload shares nothing with the row.
-func (r *Row) Event() (events.Event, error) { return r.event(new(events.Codec)) }
+func (r *Row) Event() (events.Event, error) { return r.EventBy(new(events.Codec)) }
 
-func (r *Row) event(codec *events.Codec) (events.Event, error) {
+// EventBy is Event with the codec's memory.
+func (r *Row) EventBy(codec *events.Codec) (events.Event, error) {
 	data, err := codec.Open(&r.Record)
 	if err != nil {
 		return events.Event{}, fmt.Errorf("read event %d: %w: %w", r.Position, ErrBroken, err)

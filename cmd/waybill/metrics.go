@@ -168,7 +168,7 @@ func (c *viewCollector) descs() (admitted, remaining, inFlight, position *promet
 			d("waybill_spool_max_bytes", "What it may take (spool_max)."),
 		},
 		d("waybill_projection_lag_events", "Committed events that the views have not folded."),
-		d("waybill_bus_connected", "1 while wake-ups from other replicas come, or none are needed; else followers look every 250 ms.")
+		d("waybill_bus_connected", "1 while wake-ups from other replicas come, or none are needed; else followers look every 100 ms.")
 }
 
 // Describe implements prometheus.Collector: the series depend on the accounts.

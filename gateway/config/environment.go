@@ -23,7 +23,7 @@ type Environment struct {
 	ClientKey    Secret     `env:"WAYBILL_CLIENT_KEY" doc:"Client key (id default); several are separated by commas."`
 	Ledger       string     `env:"WAYBILL_LEDGER" envDefault:"sqlite:var/waybill.db" doc:"The ledger: sqlite:PATH or postgres://user:password@host/database."`
 	LedgerOwner  Secret     `env:"WAYBILL_LEDGER_OWNER" doc:"URL of the PostgreSQL role that owns the schema, for migrations. Without it one role does both, and append-only is enforced by triggers only."`
-	Bus          string     `env:"WAYBILL_BUS" envDefault:"local" doc:"Wake-ups between replicas: postgres (LISTEN/NOTIFY), nats://host:4222 (several servers of a cluster are separated by commas), or local: they look every 250 ms."`
+	Bus          string     `env:"WAYBILL_BUS" envDefault:"local" doc:"Wake-ups between replicas: postgres (LISTEN/NOTIFY), nats://host:4222 (several servers of a cluster are separated by commas), or local: they look every 100 ms."`
 	Spool        string     `env:"WAYBILL_SPOOL" envDefault:"var/spool.db" doc:"Outage spool: takes what a gateway records while the ledger does not. One for each process, on a disk that outlives it."`
 	Durability   string     `env:"WAYBILL_DURABILITY" envDefault:"strict" doc:"relaxed skips the wait before the first byte, never the fsync."`
 	LogLevel     slog.Level `env:"WAYBILL_LOG_LEVEL" envDefault:"info" doc:"debug, info, warn or error."`

@@ -76,8 +76,8 @@ func Rebuild(ctx context.Context, log Log, m Moment, stops map[events.Position]f
 		stop(r)
 	}
 	all, chain := r.all(), ledger.NewChecker(ledger.Head{})
-	err = views.Walk(ctx, log, 0, at, func(row *ledger.Row, content events.Hash, e *events.Event, err error) error {
-		if f := chain.Next(row, content); f != nil {
+	err = views.Walk(ctx, log, 0, at, func(row *ledger.Row, link ledger.Link, e *events.Event, err error) error {
+		if f := chain.Linked(row, link); f != nil {
 			return f
 		}
 		if err != nil {

@@ -89,8 +89,8 @@ func verify(ctx context.Context, log Log, o VerifyOptions, after ledger.Head) (V
 	} else {
 		v.Unread = &Head{after.Position, after.Hash.String()}
 	}
-	err = views.Walk(ctx, log, after.Position, head.Position, func(r *ledger.Row, content events.Hash, e *events.Event, err error) error {
-		if err := c.next(r, content, e, err); err != nil {
+	err = views.Walk(ctx, log, after.Position, head.Position, func(r *ledger.Row, link ledger.Link, e *events.Event, err error) error {
+		if err := c.next(r, link, e, err); err != nil {
 			return err
 		}
 		return tell(ctx, p, r.Position, head.Position)
@@ -156,8 +156,8 @@ func (c *check) held(r *ledger.Row) *ledger.Fault {
 	return nil
 }
 
-func (c *check) next(r *ledger.Row, content events.Hash, e *events.Event, err error) error {
-	if f := c.chain.Next(r, content); f != nil {
+func (c *check) next(r *ledger.Row, link ledger.Link, e *events.Event, err error) error {
+	if f := c.chain.Linked(r, link); f != nil {
 		c.fault(f)
 		return errFault
 	}

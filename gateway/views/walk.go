@@ -25,39 +25,52 @@ const (
 
 // batch is some rows, decoded and hashed by a worker of its own.
 type batch struct {
-	rows    []ledger.Row
-	bytes   []byte // all payloads
-	events  []events.Event
-	content []events.Hash
-	errs    []error
-	done    chan struct{}
+	rows   []ledger.Row
+	bytes  []byte      // all payloads
+	before events.Hash // of the row before the first, as stored; zero where it was not read
+	links  []ledger.Link
+	events []events.Event
+	errs   []error
+	done   chan struct{}
 }
 
 // add copies a row: a scan uses it again.
 func (b *batch) add(r *ledger.Row) {
-	c := *r
 	n := len(b.bytes)
 	b.bytes = append(b.bytes, r.Payload...)
-	c.Payload = b.bytes[n:len(b.bytes):len(b.bytes)]
-	b.rows = append(b.rows, c)
+	b.rows = append(b.rows, *r)
+	b.rows[len(b.rows)-1].Payload = b.bytes[n:len(b.bytes):len(b.bytes)]
 }
 
-// work decodes and hashes: the two thirds of a walk that need no order.
-func (b *batch) work() {
-	n := len(b.rows)
-	b.events, b.content, b.errs = b.events[:n], b.content[:n], b.errs[:n]
+// link hashes.
+func (b *batch) link() {
+	before := b.before
 	for i := range b.rows {
-		b.content[i] = b.rows[i].ContentHash()
-		b.events[i], b.errs[i] = b.rows[i].Event()
+		b.links[i] = b.rows[i].Link(before)
+		before = b.rows[i].Hash
 	}
-	close(b.done)
 }
+
+// decode reads the payloads.
+func (b *batch) decode(codec *events.Codec) {
+	for i := range b.rows {
+		b.events[i], b.errs[i] = b.rows[i].EventBy(codec)
+	}
+}
+
+// A walkFunc gets a row, its link where links are wanted, and its event or why
+// it has none. It must keep neither row nor event; the payload of an event is
+// its own.
+type walkFunc func(r *ledger.Row, l ledger.Link, e *events.Event, err error) error
 
 // Walk reads rows after a position up to another and hands them over in order,
-// decoded and hashed by as many workers as there are processors. fn gets the
-// decoding's error instead of an event, and must keep neither row nor event;
-// the payload of an event is its own.
-func Walk(ctx context.Context, s Scanner, after, upto events.Position, fn func(r *ledger.Row, content events.Hash, e *events.Event, err error) error) error {
+// decoded and hashed by as many workers as there are processors.
+func Walk(ctx context.Context, s Scanner, after, upto events.Position, fn func(r *ledger.Row, l ledger.Link, e *events.Event, err error) error) error {
+	return walk(ctx, s, after, upto, true, fn)
+}
+
+// walk is Walk; without links nothing is hashed.
+func walk(ctx context.Context, s Scanner, after, upto events.Position, links bool, fn walkFunc) error {
 	if upto <= after {
 		return nil
 	}
@@ -71,8 +84,13 @@ func Walk(ctx context.Context, s Scanner, after, upto events.Position, fn func(r
 	})
 	for range runtime.GOMAXPROCS(0) {
 		g.Go(func() error {
+			var codec events.Codec
 			for b := range work {
-				b.work()
+				if links {
+					b.link()
+				}
+				b.decode(&codec)
+				close(b.done)
 			}
 			return nil
 		})
@@ -95,7 +113,9 @@ func readBatches(ctx context.Context, s Scanner, after, upto events.Position, fr
 				return ctx.Err()
 			}
 		}
+		last := b.rows[len(b.rows)-1].Hash
 		b = nextBatch(free)
+		b.before = last
 		return nil
 	}
 	err := s.Scan(ctx, after, ledger.Filter{UpTo: upto}, 0, func(r *ledger.Row) error {
@@ -116,12 +136,12 @@ func nextBatch(free <-chan *batch) *batch {
 		return b
 	default:
 		return &batch{rows: make([]ledger.Row, 0, batchRows), bytes: make([]byte, 0, batchRows*192), done: make(chan struct{}),
-			events: make([]events.Event, batchRows), content: make([]events.Hash, batchRows), errs: make([]error, batchRows)}
+			links: make([]ledger.Link, batchRows), events: make([]events.Event, batchRows), errs: make([]error, batchRows)}
 	}
 }
 
 // hand gives the batches over in order.
-func hand(ctx context.Context, ordered <-chan *batch, free chan<- *batch, fn func(*ledger.Row, events.Hash, *events.Event, error) error) error {
+func hand(ctx context.Context, ordered <-chan *batch, free chan<- *batch, fn walkFunc) error {
 	for b := range ordered {
 		select {
 		case <-b.done:
@@ -129,7 +149,7 @@ func hand(ctx context.Context, ordered <-chan *batch, free chan<- *batch, fn fun
 			return ctx.Err()
 		}
 		for i := range b.rows {
-			if err := fn(&b.rows[i], b.content[i], &b.events[i], b.errs[i]); err != nil {
+			if err := fn(&b.rows[i], b.links[i], &b.events[i], b.errs[i]); err != nil {
 				return err
 			}
 		}
@@ -150,7 +170,7 @@ func Each(ctx context.Context, log Scanner, after, upto events.Position, fn func
 		}
 		upto = head.Position
 	}
-	return Walk(ctx, log, after, upto, func(_ *ledger.Row, _ events.Hash, e *events.Event, err error) error {
+	return walk(ctx, log, after, upto, false, func(_ *ledger.Row, _ ledger.Link, e *events.Event, err error) error {
 		if err != nil {
 			return fmt.Errorf("event %d cannot be read: %w", e.Position, err)
 		}

@@ -16,30 +16,42 @@ import (
 	"github.com/waybill/waybill/ledger"
 )
 
-// Bench measures a store against what the disk can do at best, a preallocated
-// file that the same bytes are written to and flushed, in turns within one
-// run: on a busy machine only the ratios mean something. Each figure is the
-// median over the rounds of -benchtime, at least five.
-//
-//	one/raw         median latency of one durable append over that of a raw flush
-//	100/raw         events per second in batches of 100 over raw ones
-//	256/1           events per second of 256 appenders over one
-//	cpu-us/event    processor time of this process per event in batches of 100
-//	append-us       median latency of one durable append
+// Bench reports what Measure finds, over the rounds of -benchtime, at least five.
 func Bench(b *testing.B, open func(dir string) (ledger.Store, error)) {
-	dir := b.TempDir()
-	s, err := open(dir)
+	s, err := open(b.TempDir())
 	if err != nil {
 		b.Fatal(err)
 	}
-	m := &meter{b: b, store: s, log: ledger.Open(s), maker: NewMaker()}
+	defer s.Close()
+	f := Measure(b, s, max(5, b.N))
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(f.One, "one/raw")
+	b.ReportMetric(f.Batch, "100/raw")
+	b.ReportMetric(f.Group, "256/1")
+	b.ReportMetric(f.CPU, "cpu-us/event")
+	b.ReportMetric(f.Append, "append-us")
+}
+
+// Figures are medians over the rounds of a measurement.
+type Figures struct {
+	Append float64 `json:"append_us"`     // median latency of one durable append
+	One    float64 `json:"append_of_raw"` // over that of a raw flush of the same bytes
+	Batch  float64 `json:"batch_of_raw"`  // events per second in batches of 100 over raw ones
+	CPU    float64 `json:"batch_cpu_us"`  // processor time of this process for an event of those
+	Group  float64 `json:"group_of_one"`  // events per second of 256 appenders over one
+}
+
+// Measure measures an empty store against what the disk can do at best, a
+// preallocated file that the same bytes are written to and flushed, in turns
+// within one run: on a busy machine only the ratios mean something.
+func Measure(t testing.TB, s ledger.Store, rounds int) Figures {
+	m := &meter{t: t, store: s, log: ledger.Open(keptOpen{s}), maker: NewMaker()}
 	defer m.log.Close()
-	raw, err := newRaw(filepath.Join(dir, "raw"))
+	raw, err := newRaw(filepath.Join(t.TempDir(), "raw"))
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 	defer raw.close()
-	rounds := max(5, b.N)
 	var one, batch, group, cpu, latency []float64
 	for range rounds {
 		floor, own := m.rawLatency(raw), m.appendLatency()
@@ -48,16 +60,38 @@ func Bench(b *testing.B, open func(dir string) (ledger.Store, error)) {
 		batch, cpu = append(batch, rate/m.rawRate(raw)), append(cpu, used)
 		group = append(group, m.appenders(256)/m.appenders(1))
 	}
-	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(median(one), "one/raw")
-	b.ReportMetric(median(batch), "100/raw")
-	b.ReportMetric(median(group), "256/1")
-	b.ReportMetric(median(cpu), "cpu-us/event")
-	b.ReportMetric(median(latency), "append-us")
+	return Figures{Append: median(latency), One: median(one), Batch: median(batch), CPU: median(cpu), Group: median(group)}
 }
 
+// Compare is how many events per second one store takes in batches of 100 over
+// what another does: the median over rounds in which each goes first in turn.
+func Compare(t testing.TB, one, other ledger.Store, rounds int) float64 {
+	a, b := &meter{t: t, store: one, maker: NewMaker()}, &meter{t: t, store: other, maker: NewMaker()}
+	ratios := make([]float64, rounds)
+	for i := range ratios {
+		first, second := a, b
+		if i%2 == 1 {
+			first, second = b, a
+		}
+		x, _ := first.batchRate()
+		y, _ := second.batchRate()
+		if ratios[i] = x / y; i%2 == 1 {
+			ratios[i] = y / x
+		}
+	}
+	return median(ratios)
+}
+
+// keptOpen is a store that a log over it does not close.
+type keptOpen struct{ ledger.Store }
+
+func (keptOpen) Close() error { return nil }
+
+// Unwrap gives the store's other parts away.
+func (k keptOpen) Unwrap() ledger.Store { return k.Store }
+
 type meter struct {
-	b     *testing.B
+	t     testing.TB
 	store ledger.Store
 	log   *ledger.Log
 	maker *Maker
@@ -94,7 +128,7 @@ func (m *meter) latencies(n int, call func() error) float64 {
 	for i := range took {
 		start := time.Now()
 		if err := call(); err != nil {
-			m.b.Fatal(err)
+			m.t.Fatal(err)
 		}
 		took[i] = float64(time.Since(start))
 	}
@@ -106,7 +140,7 @@ func (m *meter) rawRate(r *raw) float64 {
 	start := time.Now()
 	for range 60 {
 		if err := r.write(size); err != nil {
-			m.b.Fatal(err)
+			m.t.Fatal(err)
 		}
 	}
 	return 6000 / time.Since(start).Seconds()
@@ -121,7 +155,7 @@ func (m *meter) batchRate() (rate, cpu float64) {
 	before, start := processorTime(), time.Now()
 	for _, batch := range batches {
 		if _, err := m.store.Commit(context.Background(), batch); err != nil {
-			m.b.Fatal(err)
+			m.t.Fatal(err)
 		}
 	}
 	took, used := time.Since(start), processorTime()-before
@@ -144,11 +178,11 @@ func (m *meter) appenders(n int) float64 {
 	start := time.Now()
 	var wg sync.WaitGroup
 	for i := range n {
-		g := NewMaker()
+		g := m.maker.Beside()
 		wg.Go(func() {
 			for ctx.Err() == nil {
 				if _, err := m.log.Append(context.Background(), g.Drafts(1)...); err != nil {
-					m.b.Error(err)
+					m.t.Error(err)
 					return
 				}
 				done[i]++

@@ -35,6 +35,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Opener) {
 		{"any member of the envelope makes a conflict", conflictByMember},
 		{"a store opened again goes on where it stopped", reopened},
 		{"ids need not arrive in order", anyOrder},
+		{"batches of any size and order answer as a map of ids would", anyBatches},
 		{"recorded times grow with position", monotone},
 		{"filters narrow and nothing else does", filters},
 		{"a scan stops at its limit, its bound and its error", scanStops},

@@ -17,17 +17,28 @@ type Maker struct {
 	Accounts int // how many accounts take part [20]
 	writer   uuid.UUID
 	seq      uint64
-	ms       uint64
+	clock    *atomic.Uint64 // milliseconds, one for each id
+	names    []string       // of the accounts
 	requests [32]uuid.UUID
 }
 
 // makers numbers the makers of a process, so that their ids differ.
 var makers atomic.Uint64
 
-// NewMaker is a writer of its own.
+// NewMaker is a writer of its own, with a clock of its own.
 func NewMaker() *Maker {
+	clock := new(atomic.Uint64)
+	clock.Store(1_796_000_000_000)
+	return newMaker(clock)
+}
+
+// Beside is another writer by the same clock: what two of them make at a time
+// has ids that lie close together, as in one process.
+func (m *Maker) Beside() *Maker { return newMaker(m.clock) }
+
+func newMaker(clock *atomic.Uint64) *Maker {
 	n := makers.Add(1)
-	m := &Maker{Accounts: 20, ms: 1_796_000_000_000}
+	m := &Maker{Accounts: 20, clock: clock}
 	m.writer = uuid.Must(uuid.NewV7())
 	binary.BigEndian.PutUint32(m.writer[12:], uint32(n))
 	return m
@@ -35,9 +46,8 @@ func NewMaker() *Maker {
 
 // id is a UUIDv7, greater than the one before it.
 func (m *Maker) id() uuid.UUID {
-	m.ms++
 	var id uuid.UUID
-	binary.BigEndian.PutUint64(id[:8], m.ms<<16|7<<12)
+	binary.BigEndian.PutUint64(id[:8], m.clock.Add(1)<<16|7<<12)
 	copy(id[8:], m.writer[8:])
 	id[8] = id[8]&0x3f | 0x80
 	return id
@@ -65,11 +75,11 @@ func (m *Maker) Records(n int) []events.Record {
 func (m *Maker) draft() events.Draft {
 	m.seq++
 	slot := (m.seq - 1) / 2 % uint64(len(m.requests))
-	at := events.Time(m.ms * 1000)
+	at := events.Time(m.clock.Load() * 1000)
 	n := uint32(m.seq*2654435761>>7) % uint32(m.Accounts)
 	d := events.Draft{Header: events.Header{
 		ID: m.id(), Writer: m.writer, WriterSeq: m.seq, ObservedAt: at,
-		Account: fmt.Sprintf("account-%d", n), Epoch: 0x1234567890abcdef, Model: "gpt-5.2", Attempt: 1,
+		Account: m.name(n), Epoch: 0x1234567890abcdef, Model: "gpt-5.2", Attempt: 1,
 	}}
 	if m.seq%2 == 1 {
 		m.requests[slot] = d.ID
@@ -79,6 +89,14 @@ func (m *Maker) draft() events.Draft {
 	}
 	d.Request = m.requests[slot]
 	return d
+}
+
+// name is an account's, made once.
+func (m *Maker) name(n uint32) string {
+	for i := len(m.names); i <= int(n); i++ {
+		m.names = append(m.names, fmt.Sprintf("account-%d", i))
+	}
+	return m.names[n]
 }
 
 func routed(n uint32, at events.Time) events.Payload {

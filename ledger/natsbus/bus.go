@@ -31,7 +31,7 @@ const (
 )
 
 // ErrAway says that no server is reached. The connection is tried for ever.
-var ErrAway = errors.New("the NATS server is away; replicas look at the ledger every 250 ms meanwhile")
+var ErrAway = errors.New("the NATS server is away; replicas look at the ledger every 100 ms meanwhile")
 
 // Bus is a ledger.Bus over a NATS server, or several of one cluster.
 type Bus struct {

@@ -15,29 +15,33 @@ import (
 	"github.com/waybill/waybill/ledger"
 )
 
-// The statements of a commit. Two round trips: the first takes the lock and,
-// in statements of their own and so behind everything committed before the
-// lock was given, looks the ids up and reads the clock; the second inserts,
-// moves the head and commits.
+// The statements of a commit. Two round trips: the first takes the lock, reads
+// the clock and, in a statement of its own and so behind everything committed
+// before the lock was given, looks the ids up where they may be known; the second
+// inserts, moves the head and commits.
 var statements = map[string]string{
-	"begin":  "BEGIN",
-	"lock":   "SELECT position, recorded_at, hash FROM head FOR UPDATE",
-	"probe":  "SELECT " + columns + " FROM events WHERE id = ANY($1::uuid[])",
-	"clock":  "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
-	"insert": "INSERT INTO events (" + columns + ") " + values,
-	"move":   "UPDATE head SET position = $1::bigint, recorded_at = $2::bigint, hash = $3::bytea",
-	"commit": "COMMIT",
+	"begin":    "BEGIN",
+	"lock":     "WITH h AS MATERIALIZED (SELECT position, recorded_at, hash FROM head FOR UPDATE) SELECT position, recorded_at, hash, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint FROM h",
+	"probe":    "SELECT " + columns + " FROM events WHERE id = ANY($1::uuid[])",
+	"greatest": "SELECT id FROM events ORDER BY id DESC LIMIT 1",
+	"insert":   "INSERT INTO events (" + columns + ") " + values,
+	"move":     "UPDATE head SET position = $1::bigint, recorded_at = $2::bigint, hash = $3::bytea",
+	"commit":   "COMMIT",
 }
 
-// values are the rows of an insert, a column in each parameter.
-const values = "SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::uuid[], $5::uuid[], $6::bigint[], $7::bytea[], $8::bigint[], $9::bytea[], $10::uuid[], $11::bigint[], $12::int[], $13::int[], $14::bytea[], $15::bytea[])"
+// values are the rows of an insert, a column in each parameter. They are unnested
+// side by side in the list of columns: in FROM each would first be stored as a
+// table of its own.
+const values = "SELECT unnest($1::bigint[]), unnest($2::bigint[]), unnest($3::bigint[]), unnest($4::uuid[]), unnest($5::uuid[]), unnest($6::bigint[]), unnest($7::bytea[]), unnest($8::bigint[]), unnest($9::bytea[]), unnest($10::uuid[]), unnest($11::bigint[]), unnest($12::int[]), unnest($13::int[]), unnest($14::bytea[]), unnest($15::bytea[])"
 
 // appender is the one connection that appends.
 type appender struct {
-	conn *pgx.Conn
-	cols [15]array
-	ids  array
-	near near
+	conn    *pgx.Conn
+	content []events.Hash
+	cols    [15]array
+	ids     array
+	near    near
+	alone   alone
 }
 
 func openAppender(ctx context.Context, conf *pgx.ConnConfig) (*appender, error) {
@@ -71,18 +75,30 @@ type call struct {
 	params [][]byte
 }
 
-// round sends statements in one round trip and returns their results. The
-// first error stands.
-func (a *appender) round(ctx context.Context, calls ...call) ([]*pgconn.Result, error) {
-	p := a.conn.PgConn().StartPipeline(ctx)
+// trip is statements that are under way to the server, in one round trip.
+type trip struct {
+	pipeline *pgconn.Pipeline
+	calls    int
+	err      error
+}
+
+// send sends statements and does not wait for their results.
+func (a *appender) send(ctx context.Context, calls ...call) *trip {
+	t := &trip{pipeline: a.conn.PgConn().StartPipeline(ctx), calls: len(calls)}
 	for _, c := range calls {
-		p.SendQueryPrepared(c.name, c.params, binaryFormat, binaryFormat)
+		t.pipeline.SendQueryPrepared(c.name, c.params, binaryFormat, binaryFormat)
 	}
-	err := p.Sync()
+	t.err = t.pipeline.Sync()
+	return t
+}
+
+// results waits for the results of all statements. The first error stands.
+func (t *trip) results() ([]*pgconn.Result, error) {
 	var results []*pgconn.Result
+	err := t.err
 	for err == nil {
 		var got any
-		if got, err = p.GetResults(); err != nil {
+		if got, err = t.pipeline.GetResults(); err != nil {
 			break
 		}
 		if _, end := got.(*pgconn.PipelineSync); end {
@@ -91,11 +107,16 @@ func (a *appender) round(ctx context.Context, calls ...call) ([]*pgconn.Result, 
 		r := got.(*pgconn.ResultReader).Read()
 		results, err = append(results, r), r.Err
 	}
-	err = errors.Join(err, p.Close())
-	if err == nil && len(results) != len(calls) {
-		err = fmt.Errorf("%d results for %d statements", len(results), len(calls))
+	err = errors.Join(err, t.pipeline.Close())
+	if err == nil && len(results) != t.calls {
+		err = fmt.Errorf("%d results for %d statements", len(results), t.calls)
 	}
 	return results, err
+}
+
+// round is a round trip.
+func (a *appender) round(ctx context.Context, calls ...call) ([]*pgconn.Result, error) {
+	return a.send(ctx, calls...).results()
 }
 
 var binaryFormat = []int16{1}
@@ -103,61 +124,108 @@ var binaryFormat = []int16{1}
 // commit appends a batch in one transaction. The new head's position is
 // returned, 0 when nothing was added. After an error the outcome is unknown
 // and the appender must not be used again.
-func (a *appender) commit(ctx context.Context, batch []events.Record, content []events.Hash) ([]ledger.Result, events.Position, error) {
-	a.ids.start(oidUUID)
-	for i := range batch {
-		a.ids.bytes(batch[i].ID[:])
-	}
+func (a *appender) commit(ctx context.Context, batch []events.Record) ([]ledger.Result, events.Position, error) {
 	if err := a.approach(ctx); err != nil {
 		return nil, 0, err
 	}
-	probe := a.near.probe(batch)
-	got, err := a.round(ctx, call{name: "begin"}, call{name: "lock"}, call{probe, [][]byte{a.ids.done()}}, call{name: "clock"})
+	o, err := a.begin(ctx, batch)
 	if err != nil {
 		return nil, 0, err
 	}
-	head, err := parseHead(got[1].Rows)
-	if err != nil {
-		return nil, 0, err
-	}
-	if probe != probeAll && head.Position > a.near.last { // others have gone on into the next segment
-		again, err := a.round(ctx, call{probeAll, [][]byte{a.ids.done()}})
-		if err != nil {
-			return nil, 0, err
-		}
-		got[2] = again[0]
-	}
-	known, err := parseKnown(got[2].Rows)
-	if err != nil {
-		return nil, 0, err
-	}
-	now := events.Time(binary.BigEndian.Uint64(got[3].Rows[0][0]))
-	results, last := a.place(batch, content, known, head, now)
+	results, last := a.place(batch, o)
 	calls := []call{{name: "commit"}}
 	added := events.Position(0)
-	if last != head {
+	if last != o.head {
 		added = last.Position
-		calls = []call{{a.near.insert(head.Position+1, last.Position), a.params()}, {"move", moveParams(last)}, {name: "commit"}}
+		calls = []call{{a.near.insert(o.head.Position+1, last.Position), a.params()}, {"move", moveParams(last)}, {name: "commit"}}
 	}
-	got, err = a.round(ctx, calls...)
+	got, err := a.round(ctx, calls...)
 	if err != nil {
 		return nil, 0, err
 	}
 	if tag := got[len(got)-1].CommandTag.String(); tag != "COMMIT" {
 		return nil, 0, fmt.Errorf("commit answered %s", tag)
 	}
-	a.near.passed = a.near.passed || max(head.Position, last.Position) >= a.near.last
+	a.near.passed = a.near.passed || max(o.head.Position, last.Position) >= a.near.last
+	a.alone.committed(o.head.Position, max(o.head.Position, last.Position), batch)
 	return results, added, nil
 }
 
-func parseHead(rows [][][]byte) (h ledger.Head, err error) {
+// opening is what a commit finds under the lock.
+type opening struct {
+	head  ledger.Head
+	now   events.Time // the database's clock
+	known map[uuid.UUID]place
+}
+
+// begin takes the lock. While the server is at it, the batch is hashed and
+// written down as it will be inserted.
+func (a *appender) begin(ctx context.Context, batch []events.Record) (o opening, err error) {
+	fresh, asks := a.alone.fresh(batch), a.alone.asks()
+	probe := a.near.probe(batch)
+	calls := []call{{name: "begin"}, {name: "lock"}}
+	if !fresh {
+		calls = append(calls, call{probe, a.idsOf(batch)})
+	}
+	if asks {
+		calls = append(calls, call{name: "greatest"})
+	}
+	t := a.send(ctx, calls...)
+	a.write(batch)
+	got, err := t.results()
+	if err != nil {
+		return o, err
+	}
+	if o.head, o.now, err = parseHead(got[1].Rows); err != nil {
+		return o, err
+	}
+	if asks {
+		a.alone.learn(got[len(got)-1].Rows)
+	}
+	var rows [][][]byte
+	switch passed := probe != probeAll && o.head.Position > a.near.last; {
+	case fresh && o.head.Position == a.alone.at:
+		return o, nil
+	case passed: // others have gone on into the next segment
+		rows, err = a.probe(ctx, probeAll, batch)
+	case fresh: // others have appended
+		rows, err = a.probe(ctx, probe, batch)
+	default:
+		rows = got[2].Rows
+	}
+	if err != nil {
+		return o, err
+	}
+	o.known, err = parseKnown(rows)
+	return o, err
+}
+
+// probe looks the batch's ids up in a round trip of its own.
+func (a *appender) probe(ctx context.Context, name string, batch []events.Record) ([][][]byte, error) {
+	got, err := a.round(ctx, call{name, a.idsOf(batch)})
+	if err != nil {
+		return nil, err
+	}
+	return got[0].Rows, nil
+}
+
+// idsOf is the parameter of a probe.
+func (a *appender) idsOf(batch []events.Record) [][]byte {
+	a.ids.start(oidUUID)
+	for i := range batch {
+		a.ids.bytes(batch[i].ID[:])
+	}
+	return [][]byte{a.ids.done()}
+}
+
+func parseHead(rows [][][]byte) (h ledger.Head, now events.Time, err error) {
 	if len(rows) != 1 {
-		return h, fmt.Errorf("%w: table head has %d rows", ledger.ErrBroken, len(rows))
+		return h, 0, fmt.Errorf("%w: table head has %d rows", ledger.ErrBroken, len(rows))
 	}
 	h.Position = events.Position(binary.BigEndian.Uint64(rows[0][0]))
 	h.RecordedAt = events.Time(binary.BigEndian.Uint64(rows[0][1]))
 	copy(h.Hash[:], rows[0][2])
-	return h, nil
+	return h, events.Time(binary.BigEndian.Uint64(rows[0][3])), nil
 }
 
 // place is what an id already stands for.
@@ -181,32 +249,47 @@ func parseKnown(rows [][][]byte) (map[uuid.UUID]place, error) {
 	return known, nil
 }
 
-// place gives every record that is new its place behind the head, and fills
-// the columns of the insert.
-func (a *appender) place(batch []events.Record, content []events.Hash, known map[uuid.UUID]place, head ledger.Head, now events.Time) ([]ledger.Result, ledger.Head) {
+// write hashes the batch and fills the columns of the insert that do not depend
+// on the head, as if every record were new.
+func (a *appender) write(batch []events.Record) {
+	a.content = a.content[:0]
 	a.start()
+	for i := range batch {
+		a.content = append(a.content, batch[i].ContentHash())
+		a.add(&batch[i])
+	}
+}
+
+// place gives every record that is new its place behind the head. The columns of
+// the insert are those of all records then, or are written again.
+func (a *appender) place(batch []events.Record, o opening) ([]ledger.Result, ledger.Head) {
+	head, known := o.head, o.known
 	results := make([]ledger.Result, len(batch))
-	unordered := !ascending(batch)
-	if known == nil && unordered {
+	all := known == nil && ascending(batch)
+	if !all {
+		a.start()
+	}
+	if known == nil && !all {
 		known = make(map[uuid.UUID]place, len(batch))
 	}
 	for i := range batch {
 		r := &batch[i]
 		if p, ok := known[r.ID]; ok {
-			if results[i] = p.result; p.content != content[i] {
+			if results[i] = p.result; p.content != a.content[i] {
 				results[i] = ledger.Result{Err: ledger.ErrConflict}
 			}
 			continue
 		}
-		head = ledger.Head{Position: head.Position + 1, RecordedAt: max(now, head.RecordedAt+1),
-			Hash: events.Chain(head.Hash, head.Position+1, max(now, head.RecordedAt+1), content[i])}
+		at := max(o.now, head.RecordedAt+1)
+		head = ledger.Head{Position: head.Position + 1, RecordedAt: at, Hash: events.Chain(head.Hash, head.Position+1, at, a.content[i])}
 		results[i] = ledger.Result{Position: head.Position, RecordedAt: head.RecordedAt, Hash: head.Hash}
-		if unordered {
+		a.addPlace(&head)
+		if !all {
 			again := results[i]
 			again.Known = true
-			known[r.ID] = place{content[i], again}
+			known[r.ID] = place{a.content[i], again}
+			a.add(r)
 		}
-		a.add(r, &head)
 	}
 	return results, head
 }
@@ -227,11 +310,9 @@ func (a *appender) start() {
 	}
 }
 
-// add appends a row to the columns, in the order of columns.
-func (a *appender) add(r *events.Record, h *ledger.Head) {
+// add appends a record to the columns, in the order of columns.
+func (a *appender) add(r *events.Record) {
 	c := &a.cols
-	c[0].int8(int64(h.Position))
-	c[1].int8(int64(h.RecordedAt))
 	c[2].int8(int64(r.ObservedAt))
 	c[3].bytes(r.ID[:])
 	c[4].uuid(r.Writer)
@@ -244,7 +325,13 @@ func (a *appender) add(r *events.Record, h *ledger.Head) {
 	c[11].int4(int32(r.Kind))
 	c[12].int4(int32(r.Version)<<8 | int32(r.Codec))
 	c[13].bytes(r.Payload)
-	c[14].bytes(h.Hash[:])
+}
+
+// addPlace appends a record's place to the columns that add leaves out.
+func (a *appender) addPlace(h *ledger.Head) {
+	a.cols[0].int8(int64(h.Position))
+	a.cols[1].int8(int64(h.RecordedAt))
+	a.cols[14].bytes(h.Hash[:])
 }
 
 func (a *appender) params() [][]byte {

@@ -50,7 +50,6 @@ type Store struct {
 	mu     sync.Mutex
 	app    *appender // nil after a failure, until the next commit
 	closed bool
-	hashes []events.Hash
 	last   events.Position // of this process' commits
 	reach  atomic.Uint64   // the last position that has a place, as last seen
 	making atomic.Bool     // segments are being made
@@ -170,10 +169,6 @@ func (s *Store) Commit(ctx context.Context, batch []events.Record) ([]ledger.Res
 	case len(batch) == 0:
 		return nil, nil
 	}
-	s.hashes = s.hashes[:0]
-	for i := range batch {
-		s.hashes = append(s.hashes, batch[i].ContentHash())
-	}
 	if s.app == nil {
 		var err error
 		if s.app, err = openAppender(ctx, s.conf); err != nil {
@@ -185,7 +180,7 @@ func (s *Store) Commit(ctx context.Context, batch []events.Record) ([]ledger.Res
 			return nil, fmt.Errorf("commit: %w", err)
 		}
 	}
-	results, head, err := s.app.commit(ctx, batch, s.hashes)
+	results, head, err := s.app.commit(ctx, batch)
 	if err != nil {
 		s.app.close() // whatever became of it, the next commit starts anew
 		s.app = nil

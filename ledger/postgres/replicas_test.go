@@ -278,6 +278,50 @@ func TestAReaderNeitherCreatesNorAppends(t *testing.T) {
 	}
 }
 
+// TestAnIdThatAnotherReplicaTookIsKnown: a replica that was alone for a while does
+// not look its ids up, and notices that it no longer is.
+func TestAnIdThatAnotherReplicaTookIsKnown(t *testing.T) {
+	o := postgres.Options{Schema: server.Schema()}
+	one, other := mustOpen(t, o), mustOpen(t, o)
+	defer one.Close()
+	defer other.Close()
+	g := ledgertest.NewMaker()
+	commit := func(s *postgres.Store, r ...events.Record) []ledger.Result {
+		t.Helper()
+		res, err := s.Commit(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	for round := range 3 {
+		for range 20 {
+			commit(one, g.Records(2)...)
+		}
+		taken := g.Records(3)
+		want := commit(other, taken[1])[0].Position
+		res := commit(one, taken...)
+		if res[0].Known || !res[1].Known || res[1].Position != want || res[2].Known {
+			t.Errorf("round %d: %+v", round, res)
+		}
+		changed := g.Records(1)[0]
+		for range 20 {
+			commit(one, g.Records(1)...)
+		}
+		late := changed // an id that is smaller than the greatest, and new
+		if res := commit(one, late); res[0].Known || res[0].Err != nil {
+			t.Errorf("round %d: %+v", round, res)
+		}
+		changed.Attempt = 9
+		if res := commit(one, changed); !errors.Is(res[0].Err, ledger.ErrConflict) {
+			t.Errorf("round %d: %+v", round, res)
+		}
+	}
+	if v, err := ledger.Verify(t.Context(), one, ledger.VerifyOptions{}); err != nil || v.Fault != nil {
+		t.Errorf("%v %v", v.Fault, err)
+	}
+}
+
 func TestANotificationWakesAFollower(t *testing.T) {
 	o := postgres.Options{Schema: server.Schema()}
 	writer := ledger.Open(mustOpen(t, o))

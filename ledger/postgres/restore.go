@@ -63,7 +63,7 @@ func (a *appender) restore(ctx context.Context, rows []ledger.Row) error {
 	if err != nil {
 		return err
 	}
-	head, err := parseHead(got[1].Rows)
+	head, _, err := parseHead(got[1].Rows)
 	if err != nil {
 		return err
 	}
@@ -75,9 +75,11 @@ func (a *appender) restore(ctx context.Context, rows []ledger.Row) error {
 			return f
 		}
 		head = ledger.Head{Position: r.Position, RecordedAt: r.RecordedAt, Hash: r.Hash}
-		a.add(&r.Record, &head)
+		a.add(&r.Record)
+		a.addPlace(&head)
 	}
 	_, err = a.round(ctx, call{a.near.insert(first, head.Position), a.params()}, call{"move", moveParams(head)}, call{name: "commit"})
 	a.near.passed = a.near.passed || head.Position >= a.near.last
+	a.alone = alone{}
 	return err
 }

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 
@@ -44,9 +43,9 @@ func (w *writer) restore(rows []ledger.Row) error {
 			return fmt.Errorf("event %s at %d: %w", r.ID, r.Position, err)
 		}
 		w.head = h
-		if bytes.Compare(r.ID[:], w.last[:]) > 0 {
-			w.last = r.ID
-		}
+	}
+	if err := w.flush(); err != nil {
+		return err
 	}
 	if err := run(w.commitStmt); err != nil {
 		return fmt.Errorf("commit: %w", err)

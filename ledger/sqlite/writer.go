@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 
@@ -17,18 +16,20 @@ import (
 type writer struct {
 	conn *zs.Conn
 	head ledger.Head
-	last uuid.UUID // the greatest id that is stored: a greater one is new
+	ids  recent
 
 	accounts, models, writers numbers
 	lastWriter                uuid.UUID // of the newest event, and its number
 	lastNumber                int64
 	block                     block
 
-	begin, commitStmt, rollback, insert, byID *zs.Stmt
+	begin, commitStmt, byID *zs.Stmt
 
-	names [3]*names
-	arena []byte
-	warm  *warm
+	pending []placed // rows that wait to be inserted
+	inserts *inserts
+	names   [3]*names
+	arena   []byte
+	warm    *warm
 }
 
 // pragmas of the writing connection, in order.
@@ -53,7 +54,9 @@ func openWriter(path string) (*writer, error) {
 		writers:  numbers{table: "writers", known: map[string]int64{}},
 		names:    [3]*names{newNames("accounts"), newNames("models"), newNames("writers")},
 		warm:     newWarm(),
+		pending:  make([]placed, 0, mostRows),
 	}
+	w.inserts = newInserts(c, w.warm.tls)
 	if err := w.start(path); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
@@ -88,8 +91,6 @@ func (w *writer) prepare() error {
 	}{
 		{&w.begin, "BEGIN IMMEDIATE"},
 		{&w.commitStmt, "COMMIT"},
-		{&w.rollback, "ROLLBACK"},
-		{&w.insert, "INSERT INTO events (" + columns + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
 		{&w.byID, "SELECT " + columns + " FROM events WHERE id = ?"},
 	} {
 		var err error
@@ -112,10 +113,12 @@ func (w *writer) resume() error {
 		return err
 	}
 	_, err = s.Step()
-	s.ColumnBytes(0, w.last[:])
+	var greatest uuid.UUID
+	s.ColumnBytes(0, greatest[:])
 	if err := finish(s, err); err != nil {
 		return err
 	}
+	w.ids = newRecent(greatest)
 	return w.block.resume(w.conn, h.Position)
 }
 
@@ -145,6 +148,9 @@ func (w *writer) commit(batch []events.Record, content []events.Hash, now events
 			return nil, fmt.Errorf("event %s: %w", batch[i].ID, err)
 		}
 	}
+	if err := w.flush(); err != nil {
+		return nil, err
+	}
 	if err := run(w.commitStmt); err != nil {
 		return nil, fmt.Errorf("commit: %w", err)
 	}
@@ -153,12 +159,10 @@ func (w *writer) commit(batch []events.Record, content []events.Hash, now events
 
 // add appends one record, unless its id is known.
 func (w *writer) add(r *events.Record, content events.Hash, now events.Time) (ledger.Result, error) {
-	if bytes.Compare(r.ID[:], w.last[:]) <= 0 {
+	if w.ids.may(r.ID) {
 		if res, known, err := w.known(r.ID, content); known || err != nil {
 			return res, err
 		}
-	} else {
-		w.last = r.ID
 	}
 	h := ledger.Head{Position: w.head.Position + 1, RecordedAt: max(now, w.head.RecordedAt+1)}
 	h.Hash = events.Chain(w.head.Hash, h.Position, h.RecordedAt, content)
@@ -172,6 +176,9 @@ func (w *writer) add(r *events.Record, content events.Hash, now events.Time) (le
 // known looks an id up: the same content is answered with its place, other
 // content is a conflict.
 func (w *writer) known(id uuid.UUID, content events.Hash) (res ledger.Result, known bool, err error) {
+	if err := w.flush(); err != nil { // it may be one of those that wait
+		return res, false, err
+	}
 	w.byID.BindBytes(1, id[:])
 	found, err := w.byID.Step()
 	if err != nil || !found {
@@ -205,43 +212,66 @@ func (r *numbered) resolve(c *zs.Conn, n *[3]*names) (err error) {
 	return err
 }
 
+// put queues a row. Once there are enough, they are inserted together.
 func (w *writer) put(r *events.Record, h *ledger.Head) error {
-	account, err := w.accounts.number(w.conn, r.Account, false)
-	if err != nil {
+	w.ids.add(r.ID)
+	w.pending = append(w.pending, placed{r, *h})
+	if len(w.pending) < mostRows {
+		return nil
+	}
+	return w.flush()
+}
+
+// flush inserts the rows that wait.
+func (w *writer) flush() error {
+	for rest := w.pending; len(rest) > 0; {
+		s, err := w.inserts.largest(len(rest))
+		if err != nil {
+			return err
+		}
+		if err := w.insert(s, rest[:s.rows]); err != nil {
+			return fmt.Errorf("insert %d events from %d: %w", s.rows, rest[0].at.Position, err)
+		}
+		rest = rest[s.rows:]
+	}
+	w.pending = w.pending[:0]
+	return nil
+}
+
+// insert runs a statement with as many rows as it takes.
+func (w *writer) insert(s *insert, rows []placed) error {
+	size := 0
+	for i := range rows {
+		size += blobBytes + len(rows[i].record.Payload)
+	}
+	if err := w.inserts.held.clear(size); err != nil {
 		return err
 	}
-	model, err := w.models.number(w.conn, r.Model, false)
-	if err != nil {
-		return err
+	for i := range rows {
+		n, err := w.numbers(rows[i].record)
+		if err != nil {
+			return err
+		}
+		if err := w.inserts.bind(s, i, &rows[i], n); err != nil {
+			return err
+		}
+		if err := w.block.add(w.conn, rows[i].at.Position, n.account); err != nil {
+			return err
+		}
 	}
-	writer, err := w.writerNumber(r.Writer)
-	if err != nil {
-		return err
+	return run(s.stmt)
+}
+
+// numbers are those of a record's names.
+func (w *writer) numbers(r *events.Record) (n rowNumbers, err error) {
+	if n.account, err = w.accounts.number(w.conn, r.Account, false); err != nil {
+		return n, err
 	}
-	s := w.insert
-	s.BindInt64(1, int64(h.Position))
-	s.BindInt64(2, int64(h.RecordedAt))
-	s.BindInt64(3, int64(r.ObservedAt))
-	s.BindBytes(4, r.ID[:])
-	s.BindInt64(5, writer)
-	s.BindInt64(6, int64(r.WriterSeq))
-	s.BindInt64(7, account)
-	s.BindInt64(8, int64(r.Epoch))
-	s.BindInt64(9, model)
-	if r.Request == uuid.Nil {
-		s.BindNull(10)
-	} else {
-		s.BindBytes(10, r.Request[:])
+	if n.model, err = w.models.number(w.conn, r.Model, false); err != nil {
+		return n, err
 	}
-	s.BindInt64(11, int64(r.Attempt))
-	s.BindInt64(12, int64(r.Kind))
-	s.BindInt64(13, int64(r.Version)<<8|int64(r.Codec))
-	s.BindBytes(14, r.Payload)
-	s.BindBytes(15, h.Hash[:])
-	if err := run(s); err != nil {
-		return err
-	}
-	return w.block.add(w.conn, h.Position, account)
+	n.writer, err = w.writerNumber(r.Writer)
+	return n, err
 }
 
 // writerNumber is the number of an event's writer: as a rule that of the event
@@ -269,5 +299,6 @@ func run(s *zs.Stmt) error {
 // close rolls back what is open.
 func (w *writer) close() error {
 	defer w.warm.free()
+	defer w.inserts.held.free()
 	return w.conn.Close()
 }

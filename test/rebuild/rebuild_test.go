@@ -1,6 +1,6 @@
-// Package rebuild measures how fast a ledger is read, checked and folded, from
-// both stores, what a snapshot saves of that, and what a query costs over many
-// rows.
+// Package rebuild measures what an append to either store costs, how fast a
+// ledger is read, checked and folded from them, what a snapshot saves of that,
+// and what a query costs over many rows.
 package rebuild
 
 import (

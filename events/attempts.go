@@ -164,6 +164,7 @@ type Answer struct {
 	Usage        *Usage        // nil: the answer said nothing
 	Reading      *Reading      // in-band quota headers or frames
 	UpstreamID   string        // the provider's request id, at most 128 bytes
+	Free         bool          // the operation uses no tokens of its own: a count, an answer that was stored before
 }
 
 func (p *Answer) fields(c *coder) {
@@ -174,6 +175,7 @@ func (p *Answer) fields(c *coder) {
 	message(c, 5, "usage", &p.Usage)
 	message(c, 6, "reading", &p.Reading)
 	c.string(7, "upstream_id", &p.UpstreamID)
+	c.bool(8, "free", &p.Free)
 }
 
 // AttemptSucceeded is a protocol-level terminal success, not a status.

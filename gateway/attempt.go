@@ -138,6 +138,9 @@ func (a *attempt) observeEnd(status int) {
 	if a.answer.AnsweredAt == 0 {
 		a.answer.AnsweredAt = a.x.g.engine.Now()
 	}
+	if a.answer.Free = a.x.route.Free(); a.answer.Free {
+		return
+	}
 	if a.look != nil && a.answer.Usage == nil {
 		if seen := a.look.Seen(); seen.Usage != nil {
 			usage := *seen.Usage

@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/inquiry"
 	"github.com/waybill/waybill/projections/story"
 )
@@ -16,21 +14,19 @@ import (
 // accountsCommand is the table of all accounts.
 type accountsCommand struct {
 	reading
-	at       string
-	position uint64
+	asOf
 }
 
 func (c *accountsCommand) cobra() *cobra.Command {
 	cmd := &cobra.Command{Use: "accounts", Short: "Show every account: state, why, until when", Args: cobra.NoArgs}
-	c.bind(cmd)
-	cmd.Flags().StringVar(&c.at, "at", "", "as of an instant: 2026-11-30T14:03:00Z, 14:03 or 10m (ago)")
-	cmd.Flags().Uint64Var(&c.position, "position", 0, "as of a position of the ledger")
+	c.reading.bind(cmd)
+	c.asOf.bind(cmd)
 	return cmd
 }
 
 // Run implements command.
 func (c *accountsCommand) Run(ctx context.Context, s *std, _ []string) error {
-	m, err := momentOf(s, c.at, c.position)
+	m, err := c.moment(s)
 	if err != nil {
 		return err
 	}
@@ -47,16 +43,6 @@ func (c *accountsCommand) Run(ctx context.Context, s *std, _ []string) error {
 		return printJSON(s.out, all)
 	}
 	return writeAccounts(s.out, paintOf(s), all)
-}
-
-// momentOf reads --at and --position.
-func momentOf(s *std, at string, position uint64) (m inquiry.Moment, err error) {
-	if at != "" && position != 0 {
-		return m, usageError(errors.New("either --at or --position"))
-	}
-	m = inquiry.Moment{Position: events.Position(position), Now: events.At(s.now())}
-	m.Time, err = when(at, s.now())
-	return m, err
 }
 
 func writeAccounts(w io.Writer, p paint, all []story.Account) error {

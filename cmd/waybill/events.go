@@ -55,6 +55,11 @@ func (c *eventsCommand) Run(ctx context.Context, s *std, _ []string) error {
 	if err != nil {
 		return err
 	}
+	if p.n == 0 && !c.follow {
+		if err := tellUnknown(ctx, s, log, c.account); err != nil {
+			return err
+		}
+	}
 	if c.follow {
 		err = log.Follow(ctx, last, func(got []events.Event) error { return p.all(got, &f) })
 		if errors.Is(err, context.Canceled) {

@@ -55,6 +55,9 @@ func movedOf(s archive.Span, file string) moved {
 
 // Run implements command.
 func (c *exportCommand) Run(ctx context.Context, s *std, _ []string) error {
+	if c.to != 0 && c.from > c.to {
+		return usageError(fmt.Errorf("--from %d lies behind --to %d: nothing is between them", c.from, c.to))
+	}
 	store, err := c.openStore(s)
 	if err != nil {
 		return err

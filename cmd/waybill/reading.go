@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -61,6 +62,27 @@ func (r *reading) open(s *std) (*ledger.Log, error) {
 	return ledger.Open(store), nil
 }
 
+// asOf are the flags of what can be asked as it stood then.
+type asOf struct {
+	at       string
+	position uint64
+}
+
+func (a *asOf) bind(c *cobra.Command) {
+	c.Flags().StringVar(&a.at, "at", "", "as of an instant: 2026-11-30T14:03:00Z, 14:03 or 10m (ago)")
+	c.Flags().Uint64Var(&a.position, "position", 0, "as of a position of the ledger")
+}
+
+// moment is what the flags say; now and the head where they say nothing.
+func (a *asOf) moment(s *std) (m inquiry.Moment, err error) {
+	if a.at != "" && a.position != 0 {
+		return m, usageError(errors.New("either --at or --position"))
+	}
+	m = inquiry.Moment{Position: events.Position(a.position), Now: events.At(s.now())}
+	m.Time, err = when(a.at, s.now())
+	return m, err
+}
+
 // when is inquiry.When, whose error is one of usage.
 func when(text string, now time.Time) (events.Time, error) {
 	t, err := inquiry.When(text, events.At(now))
@@ -77,7 +99,7 @@ type progress struct {
 }
 
 func newProgress(s *std) *progress {
-	if s.json || !terminal(s.err, s.env) {
+	if _, term := columns(s.err); s.json || !term {
 		return nil
 	}
 	return &progress{out: s.err, last: -1}

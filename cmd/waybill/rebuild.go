@@ -19,10 +19,9 @@ import (
 // rebuildCommand folds from zero.
 type rebuildCommand struct {
 	reading
-	at       string
-	position uint64
-	check    bool
-	admin    string
+	asOf
+	check bool
+	admin string
 }
 
 func (c *rebuildCommand) cobra() *cobra.Command {
@@ -33,9 +32,8 @@ func (c *rebuildCommand) cobra() *cobra.Command {
 			"stored snapshot and with the running gateway if one answers; any difference is exit code 1.",
 		Args: cobra.NoArgs,
 	}
-	c.bind(cmd)
-	cmd.Flags().StringVar(&c.at, "at", "", "up to an instant")
-	cmd.Flags().Uint64Var(&c.position, "position", 0, "up to a position")
+	c.reading.bind(cmd)
+	c.asOf.bind(cmd)
 	cmd.Flags().BoolVar(&c.check, "check", false, "compare with a saved state and with the running gateway")
 	cmd.Flags().StringVar(&c.admin, "admin", "", "admin API of the running gateway (default $WAYBILL_ADMIN_LISTEN)")
 	return cmd
@@ -52,7 +50,7 @@ type rebuilt struct {
 
 // Run implements command.
 func (c *rebuildCommand) Run(ctx context.Context, s *std, _ []string) error {
-	m, err := momentOf(s, c.at, c.position)
+	m, err := c.moment(s)
 	if err != nil {
 		return err
 	}

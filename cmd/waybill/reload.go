@@ -144,6 +144,7 @@ func (s *service) reload(ctx context.Context) {
 	s.renewCredentials(s.credentials, creds)
 	s.poller.Adopt(polled)
 	s.config, s.credentials = next, creds
+	s.prices.Store(next.PriceTable)
 	s.log.Info("configuration changed", "file", next.Path, "accounts", len(next.Accounts), "models", len(next.Models),
 		"clients", len(next.Clients), "events", n)
 }

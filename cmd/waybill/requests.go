@@ -17,13 +17,15 @@ import (
 // requestsCommand lists requests.
 type requestsCommand struct {
 	reading
+	asOf
 	since, until, outcome string
 	query                 requests.Query
 }
 
 func (c *requestsCommand) cobra() *cobra.Command {
 	cmd := &cobra.Command{Use: "requests", Short: "List requests, newest first, refused ones included", Args: cobra.NoArgs}
-	c.bind(cmd)
+	c.reading.bind(cmd)
+	c.asOf.bind(cmd)
 	f := cmd.Flags()
 	f.StringVar(&c.since, "since", "", "started at or after: 2026-11-30T14:03:00Z, 14:03 or 10m (ago)")
 	f.StringVar(&c.until, "until", "", "started before")
@@ -54,14 +56,23 @@ func (c *requestsCommand) Run(ctx context.Context, s *std, _ []string) error {
 	if q.Until, err = when(c.until, s.now()); err != nil {
 		return err
 	}
+	m, err := c.moment(s)
+	if err != nil {
+		return err
+	}
 	log, err := c.open(s)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	rows, more, err := inquiry.Requests(ctx, log, q)
+	rows, more, err := inquiry.RequestsAt(ctx, log, m, q)
 	if err != nil {
 		return err
+	}
+	if len(rows) == 0 {
+		if err := tellUnknown(ctx, s, log, q.Account, q.Skipped); err != nil {
+			return err
+		}
 	}
 	if s.json {
 		return printJSON(s.out, rows)

@@ -19,6 +19,7 @@ type std struct {
 	env      map[string]string
 	now      func() time.Time
 	json     bool   // --json
+	plain    bool   // --no-color
 	config   string // --config, "" when it was not given
 }
 
@@ -39,6 +40,7 @@ func commands() []command {
 		&whyCommand{},
 		&requestsCommand{},
 		&eventsCommand{},
+		&usageCommand{},
 		&verifyCommand{},
 		&rebuildCommand{},
 		&replayCommand{},
@@ -82,6 +84,7 @@ func newRoot(s *std) *cobra.Command {
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.PersistentFlags().BoolVar(&s.json, "json", false, "print one JSON object, or one array for lists")
+	root.PersistentFlags().BoolVar(&s.plain, "no-color", false, "print no colours (also $NO_COLOR, and wherever the output is no terminal)")
 	root.PersistentFlags().StringVar(&s.config, "config", "", "config file (default $WAYBILL_CONFIG, else waybill.yaml if it exists)")
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
@@ -99,6 +102,9 @@ func bind(cmd command, s *std) *cobra.Command {
 	c := cmd.cobra()
 	c.Args = usageArgs(c.Args)
 	c.RunE = func(c *cobra.Command, args []string) error { return cmd.Run(c.Context(), s, args) }
+	if w, ok := cmd.(interface{ complete(*std, *cobra.Command) }); ok {
+		w.complete(s, c)
+	}
 	if g, ok := cmd.(interface{ commands() []command }); ok {
 		for _, sub := range g.commands() {
 			c.AddCommand(bind(sub, s))

@@ -27,6 +27,7 @@ import (
 	"github.com/waybill/waybill/ledger/natsbus"
 	"github.com/waybill/waybill/ledger/postgres"
 	"github.com/waybill/waybill/ledger/spool"
+	"github.com/waybill/waybill/projections/usage"
 )
 
 const (
@@ -46,6 +47,7 @@ type service struct {
 	log    *slog.Logger
 
 	config      *config.Config
+	prices      atomic.Pointer[usage.Prices] // of the configuration, for whoever asks meanwhile
 	credentials credentials
 	upstream    *sandbox.Upstream // nil unless it is the sandbox
 	spool       *spool.Spool
@@ -108,6 +110,7 @@ func (s *service) loadConfig(ctx context.Context) (err error) {
 	if s.credentials, err = s.credentialsOf(ctx, s.config, nil); err != nil {
 		return usageError(err)
 	}
+	s.prices.Store(s.config.PriceTable)
 	return nil
 }
 

@@ -16,6 +16,7 @@ type verifyCommand struct {
 	from       uint64
 	checkpoint string
 	key        string
+	cert       string
 }
 
 func (c *verifyCommand) cobra() *cobra.Command {
@@ -28,6 +29,7 @@ func (c *verifyCommand) cobra() *cobra.Command {
 	cmd.Flags().Uint64Var(&c.from, "from", 1, "count positions and derive decisions from here on (the chain is walked from the start)")
 	cmd.Flags().StringVar(&c.checkpoint, "checkpoint", "", "file of signed checkpoints, or POSITION:HASH, kept elsewhere: what they say must still hold")
 	cmd.Flags().StringVar(&c.key, "key", "", "verifier key of the checkpoints, or a file that holds it (default: this gateway's own)")
+	cmd.Flags().StringVar(&c.cert, "certificate", "", "file to write what was checked to, found right or not")
 	return cmd
 }
 
@@ -49,6 +51,11 @@ func (c *verifyCommand) Run(ctx context.Context, s *std, _ []string) error {
 	}
 	if c.from > uint64(v.Head.Position)+1 {
 		return usageError(fmt.Errorf("--from %d is beyond the head, %d", c.from, v.Head.Position))
+	}
+	if c.cert != "" {
+		if err := writeCertificate(c.cert, &v, s.now()); err != nil {
+			return err
+		}
 	}
 	if s.json {
 		err = printJSON(s.out, &v)

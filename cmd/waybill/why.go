@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -19,7 +21,8 @@ import (
 // whyCommand explains a request or an account.
 type whyCommand struct {
 	reading
-	account, model, at string
+	asOf
+	account, model string
 }
 
 func (c *whyCommand) cobra() *cobra.Command {
@@ -28,20 +31,25 @@ func (c *whyCommand) cobra() *cobra.Command {
 		Short: "Explain a request (the last refused or failed one) or an account",
 		Long: "Explains a request in sentences: every attempt, every account that was skipped, on which evidence,\n" +
 			"what frees it and when, and whether a replay of the decision agrees. Without an id it explains the\n" +
-			"last request that was refused or failed; with --account, an account now or as of --at.",
+			"last request that was refused or failed; with --account, an account. --at and --position tell either as it\n" +
+			"stood then.",
 		Args: cobra.MaximumNArgs(1),
 	}
-	c.bind(cmd)
+	c.reading.bind(cmd)
+	c.asOf.bind(cmd)
 	cmd.Flags().StringVar(&c.account, "account", "", "explain an account instead of a request")
 	cmd.Flags().StringVar(&c.model, "model", "", "about this model (with --account)")
-	cmd.Flags().StringVar(&c.at, "at", "", "as of an instant (with --account)")
 	return cmd
 }
 
 // Run implements command.
 func (c *whyCommand) Run(ctx context.Context, s *std, args []string) error {
-	if c.account == "" && (c.model != "" || c.at != "") || c.account != "" && len(args) > 0 {
-		return usageError(errors.New("--model and --at go with --account, and --account with no request id"))
+	if c.account == "" && c.model != "" || c.account != "" && len(args) > 0 {
+		return usageError(errors.New("--model goes with --account, and --account with no request id"))
+	}
+	m, err := c.moment(s)
+	if err != nil {
+		return err
 	}
 	log, err := c.open(s)
 	if err != nil {
@@ -49,13 +57,13 @@ func (c *whyCommand) Run(ctx context.Context, s *std, args []string) error {
 	}
 	defer log.Close()
 	if c.account != "" {
-		return c.explainAccount(ctx, s, log)
+		return c.explainAccount(ctx, s, log, m)
 	}
-	id, err := c.which(ctx, log, args)
+	id, err := which(ctx, log, m, args)
 	if err != nil {
 		return err
 	}
-	st, err := inquiry.Story(ctx, log, id)
+	st, err := inquiry.StoryAt(ctx, log, m, id)
 	if err != nil {
 		return err
 	}
@@ -65,9 +73,10 @@ func (c *whyCommand) Run(ctx context.Context, s *std, args []string) error {
 	return writeStory(s.out, paintOf(s), &st)
 }
 
-func (c *whyCommand) which(ctx context.Context, log *ledger.Log, args []string) (uuid.UUID, error) {
+// which request is meant: the last one in trouble where none is named.
+func which(ctx context.Context, log *ledger.Log, m inquiry.Moment, args []string) (uuid.UUID, error) {
 	if len(args) == 0 {
-		return inquiry.Trouble(ctx, log)
+		return inquiry.Trouble(ctx, log, m)
 	}
 	id, err := uuid.Parse(args[0])
 	if err != nil {
@@ -76,12 +85,7 @@ func (c *whyCommand) which(ctx context.Context, log *ledger.Log, args []string) 
 	return id, nil
 }
 
-func (c *whyCommand) explainAccount(ctx context.Context, s *std, log *ledger.Log) error {
-	m := inquiry.Moment{Now: events.At(s.now())}
-	var err error
-	if m.Time, err = when(c.at, s.now()); err != nil {
-		return err
-	}
+func (c *whyCommand) explainAccount(ctx context.Context, s *std, log *ledger.Log, m inquiry.Moment) error {
 	all, err := inquiry.Accounts(ctx, log, m, c.account, c.model)
 	if err != nil {
 		return err
@@ -94,13 +98,8 @@ func (c *whyCommand) explainAccount(ctx context.Context, s *std, log *ledger.Log
 
 // writeStory prints the sentences, then every decision's candidates.
 func writeStory(w io.Writer, p paint, st *story.Request) error {
-	for i, sentence := range st.Sentences {
-		if i == 0 {
-			sentence = p.in(colourOf(st.Outcome), sentence)
-		}
-		if _, err := fmt.Fprintln(w, sentence); err != nil {
-			return err
-		}
+	if err := p.sentences(w, st.Sentences, colourOf(st.Outcome)); err != nil {
+		return err
 	}
 	for i := range st.Decisions {
 		d := &st.Decisions[i]
@@ -117,7 +116,39 @@ func writeStory(w io.Writer, p paint, st *story.Request) error {
 			return err
 		}
 	}
-	return nil
+	return writeEvidence(w, p, behind(st), st.Started)
+}
+
+// behind is the evidence behind all verdicts of a request, each event once.
+func behind(st *story.Request) []story.Evidence {
+	var out []story.Evidence
+	for i := range st.Decisions {
+		for k := range st.Decisions[i].Candidates {
+			out = append(out, st.Decisions[i].Candidates[k].Evidence...)
+		}
+	}
+	slices.SortFunc(out, func(a, b story.Evidence) int { return cmp.Compare(a.Position, b.Position) })
+	return slices.CompactFunc(out, func(a, b story.Evidence) bool { return a.Position == b.Position })
+}
+
+// writeEvidence prints the events behind verdicts, and how old they were at an
+// instant.
+func writeEvidence(w io.Writer, p paint, list []story.Evidence, at events.Time) error {
+	if len(list) == 0 {
+		return nil
+	}
+	fmt.Fprintf(w, "\n%s\n", p.in(bold, "evidence"))
+	t := table{paint: p}
+	t.head("EVENT", "SEEN", "AGE", "ACCOUNT", "SOURCE", "WHAT")
+	for i := range list {
+		e := &list[i]
+		old := story.Span(at.Sub(e.ObservedAt))
+		if e.ObservedAt > at {
+			old = old + " after"
+		}
+		t.row(cell{fmt.Sprint(e.Position), bold}, plain(clock(e.ObservedAt)), plain(old), plain(e.Account), plain(e.Source), plain(e.Summary))
+	}
+	return t.write(w)
 }
 
 func scopeOf(c *story.Candidate) string {
@@ -160,22 +191,24 @@ func positions(list []story.Evidence) string {
 
 // writeAccount prints an account's sentences, then its cells.
 func writeAccount(w io.Writer, p paint, a *story.Account) error {
-	for i, sentence := range a.Sentences {
-		if i == 0 {
-			sentence = p.in(colourOf(a.State), sentence)
-		}
-		if _, err := fmt.Fprintln(w, sentence); err != nil {
-			return err
-		}
+	if err := p.sentences(w, a.Sentences, colourOf(a.State)); err != nil {
+		return err
 	}
 	fmt.Fprintf(w, "\n%s\n", p.in(bold, fmt.Sprintf("%s is %s as of %s, position %d", a.ID, a.State, clock(a.AsOf), a.Position)))
-	if len(a.Verdict.Cells) == 0 {
+	if err := writeCells(w, p, a.Verdict.Cells); err != nil {
+		return err
+	}
+	return writeEvidence(w, p, a.Verdict.Evidence, a.AsOf)
+}
+
+func writeCells(w io.Writer, p paint, cells []story.Cell) error {
+	if len(cells) == 0 {
 		return nil
 	}
 	t := table{paint: p}
 	t.head("AXIS", "SCOPE", "STATE", "REASON", "SINCE", "RESET", "TESTED FROM", "STEP", "EVIDENCE")
-	for i := range a.Verdict.Cells {
-		c := &a.Verdict.Cells[i]
+	for i := range cells {
+		c := &cells[i]
 		ev := make([]string, len(c.Evidence))
 		for k, e := range c.Evidence {
 			ev[k] = fmt.Sprint(e)

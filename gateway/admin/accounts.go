@@ -1,8 +1,12 @@
 package admin
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/gorilla/mux"
 
@@ -62,9 +66,31 @@ func (a *API) known(id string) error {
 	found := false
 	a.o.Engine.View(func(v routing.View, _ events.Position, _ events.Time) { found = v.Admission.Account(id) != nil })
 	if !found {
-		return problemf(http.StatusNotFound, "account %s: %s", id, inquiry.ErrUnknownAccount)
+		return fmt.Errorf("account %s: %w", id, inquiry.ErrUnknownAccount)
 	}
 	return nil
+}
+
+// decode reads a body that must be one JSON object of the members that into
+// has: a misspelt one would say nothing and change what is done.
+func decode(r *http.Request, into any, example string) error {
+	b, err := body(r)
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil || d.More() {
+		return problemf(http.StatusBadRequest, "the body: want one JSON object such as %s%s", example, because(err))
+	}
+	return nil
+}
+
+func because(err error) string {
+	if err == nil {
+		return ", and nothing behind it"
+	}
+	return ": " + strings.TrimPrefix(err.Error(), "json: ")
 }
 
 func body(r *http.Request) ([]byte, error) {
@@ -93,6 +119,9 @@ func (a *API) append(w http.ResponseWriter, r *http.Request, status int, d event
 
 // reading appends what somebody's own scraper has seen.
 func (a *API) reading(w http.ResponseWriter, r *http.Request) error {
+	if err := newQuery(r).done(); err != nil {
+		return err
+	}
 	id := mux.Vars(r)["id"]
 	if err := a.known(id); err != nil {
 		return err

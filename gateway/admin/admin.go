@@ -9,6 +9,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/gorilla/mux"
@@ -19,6 +20,7 @@ import (
 	"github.com/waybill/waybill/ledger/checkpoint"
 	"github.com/waybill/waybill/projections/requests"
 	"github.com/waybill/waybill/projections/routing"
+	"github.com/waybill/waybill/projections/usage"
 )
 
 // Engine is what the API needs of a running gateway.
@@ -50,6 +52,7 @@ type Options struct {
 	Retention  func() Retention                  // nil: not told
 	Checkpoint func() checkpoint.State           // the latest; nil: none are taken
 	Books      ledger.Books                      // of the feeds; nil: there are none
+	Prices     func() *usage.Prices              // what tokens cost; nil, or none: not told
 	Logger     *slog.Logger
 }
 
@@ -108,21 +111,44 @@ const prefix = "/api/v1"
 
 func (a *API) router() http.Handler {
 	r := mux.NewRouter()
-	for _, rt := range routes() {
-		r.Methods(rt.method).Path(prefix + rt.path).Handler(a.guarded(rt.serve))
+	takes := map[string][]string{}
+	on := func(path, method string, h http.Handler) {
+		methods := []string{method}
+		if method == http.MethodGet {
+			methods = append(methods, http.MethodHead)
+		}
+		r.Methods(methods...).Path(path).Handler(h)
+		takes[path] = append(takes[path], methods...)
 	}
-	r.Methods(http.MethodGet, http.MethodHead).Path("/healthz").HandlerFunc(a.healthz)
-	r.Methods(http.MethodGet, http.MethodHead).Path("/readyz").HandlerFunc(a.readyz)
+	for _, rt := range routes() {
+		on(prefix+rt.path, rt.method, a.guarded(rt.serve))
+	}
+	on("/healthz", http.MethodGet, http.HandlerFunc(a.healthz))
+	on("/readyz", http.MethodGet, http.HandlerFunc(a.readyz))
 	if a.o.Metrics != nil {
-		r.Path("/metrics").Handler(a.o.Metrics)
+		on("/metrics", http.MethodGet, a.o.Metrics)
+	}
+	for path, methods := range takes {
+		r.Path(path).Handler(a.guarded(otherwise(methods)))
 	}
 	r.NotFoundHandler = a.guarded(func(*API, http.ResponseWriter, *http.Request) error {
 		return problemf(http.StatusNotFound, "there is nothing at this path; see %s/openapi.json", prefix)
 	})
-	r.MethodNotAllowedHandler = a.guarded(func(*API, http.ResponseWriter, *http.Request) error {
-		return problemf(http.StatusMethodNotAllowed, "this path does not take that method; see %s/openapi.json", prefix)
-	})
 	return r
+}
+
+// otherwise answers the methods that a path does not take, and OPTIONS, which
+// asks for those that it does.
+func otherwise(methods []string) func(*API, http.ResponseWriter, *http.Request) error {
+	allow := strings.Join(append(methods, http.MethodOptions), ", ")
+	return func(_ *API, w http.ResponseWriter, r *http.Request) error {
+		w.Header().Set("Allow", allow)
+		if r.Method == http.MethodOptions {
+			w.WriteHeader(http.StatusNoContent)
+			return nil
+		}
+		return problemf(http.StatusMethodNotAllowed, "this path takes %s; see %s/openapi.json", allow, prefix)
+	}
 }
 
 // guarded lets only those in who may, and writes errors as problem details.

@@ -2,7 +2,7 @@ package admin
 
 import (
 	"context"
-	"net/http"
+	"fmt"
 
 	"github.com/google/uuid"
 
@@ -80,7 +80,7 @@ func (a *API) live(ctx context.Context, id, model string) ([]story.Account, erro
 		}
 	})
 	if id != "" && len(taken) == 0 {
-		return nil, problemf(http.StatusNotFound, "account %s: %s", id, inquiry.ErrUnknownAccount)
+		return nil, fmt.Errorf("account %s: %w", id, inquiry.ErrUnknownAccount)
 	}
 	look := inquiry.Lookup(ctx, a.o.Log)
 	out := make([]story.Account, len(taken))
@@ -164,10 +164,14 @@ func (a *API) Story(ctx context.Context, m inquiry.Moment, id uuid.UUID) (s stor
 }
 
 // Usage sums what was recorded between two instants (zero: no bound), up to a
-// moment; the zero one is now.
+// moment; the zero one is now. It is priced where there is a price table.
 func (a *API) Usage(ctx context.Context, m inquiry.Moment, by usage.By, since, until events.Time) (sums []usage.Sum, err error) {
+	of := inquiry.UsageOf{By: by, Since: since, Until: until}
+	if a.o.Prices != nil {
+		of.Prices = a.o.Prices()
+	}
 	err = a.few(ctx, func(ctx context.Context) (err error) {
-		sums, err = inquiry.UsageAt(ctx, a.o.Log, m, by, since, until)
+		sums, err = inquiry.Usage(ctx, a.o.Log, m, of)
 		return err
 	})
 	return sums, err

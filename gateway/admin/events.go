@@ -44,6 +44,9 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, out)
 }
 
+// streamType is the media type of server-sent events.
+const streamType = "text/event-stream"
+
 const (
 	beat      = 15 * time.Second // between comments that keep a stream alive
 	sendLimit = 30 * time.Second // for one write; a reader slower than that is let go
@@ -62,14 +65,18 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request) error {
 		after = head.Position
 		if last := r.Header.Get("Last-Event-ID"); last != "" {
 			n, err := strconv.ParseUint(last, 10, 63)
-			if err != nil {
-				q.refuse("Last-Event-ID", "a position")
+			if err != nil || events.Position(n) > head.Position {
+				return problemf(http.StatusBadRequest, "header Last-Event-ID: want the id of an event that this stream gave, at most %d", head.Position)
 			}
 			after = events.Position(n)
 		}
 	}
 	if err := q.done(); err != nil {
 		return err
+	}
+	if r.Method == http.MethodHead {
+		w.Header().Set("Content-Type", streamType)
+		return nil
 	}
 	return a.follow(w, r, f, after)
 }
@@ -134,7 +141,7 @@ type sender struct {
 }
 
 func (s *sender) begin() {
-	s.w.Header().Set("Content-Type", "text/event-stream")
+	s.w.Header().Set("Content-Type", streamType)
 	s.w.WriteHeader(http.StatusOK)
 	_ = s.c.Flush() // the first write would tell
 }

@@ -16,7 +16,7 @@ import (
 
 // requeueAsk is the body of a requeue.
 type requeueAsk struct {
-	IDs []uuid.UUID `json:"ids"` // absent: all
+	IDs []uuid.UUID `json:"ids,omitempty"` // absent: all
 }
 
 // requeueDone is its answer.

@@ -54,6 +54,9 @@ func (g *Guard) known(r *http.Request) error {
 	if !g.token {
 		return g.Local(r)
 	}
+	if len(r.Header.Values("Authorization")) > 1 {
+		return problemf(http.StatusUnauthorized, "send one Authorization header, not %d: which of them counts is not for us to guess", len(r.Header.Values("Authorization")))
+	}
 	word, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !g.Opens(strings.TrimSpace(given)) || !strings.EqualFold(word, "bearer") {
 		return problemf(http.StatusUnauthorized, "send the admin token as Authorization: Bearer ... (WAYBILL_ADMIN_TOKEN)")

@@ -6,11 +6,14 @@ import (
 	"testing"
 )
 
-// calls is every route, with ids filled in.
+// calls is every route that asks for the token, with ids filled in.
 func (a *api) calls() [][2]string {
 	out := [][2]string{{"GET", "/"}}
 	for path, ops := range a.openapi() {
-		for method := range ops.(map[string]any) {
+		for method, op := range ops.(map[string]any) {
+			if op.(map[string]any)["security"] != nil {
+				continue // open to everybody
+			}
 			p := strings.Replace(path, "/accounts/{id}", "/accounts/a", 1)
 			out = append(out, [2]string{strings.ToUpper(method), strings.Replace(p, "/requests/{id}", "/requests/"+a.story.Served.String(), 1)})
 		}

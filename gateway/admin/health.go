@@ -5,16 +5,24 @@ import "net/http"
 // healthz: the process answers. It needs no token and names nothing.
 func (a *API) healthz(w http.ResponseWriter, _ *http.Request) {
 	Harden(w.Header())
-	write(w, http.StatusOK, "application/json", map[string]string{"status": "ok"})
+	write(w, http.StatusOK, "application/json", alive{"ok"})
+}
+
+// alive is what healthz answers.
+type alive struct {
+	Status string `json:"status"`
+}
+
+// readiness is what readyz answers.
+type readiness struct {
+	Ready  bool    `json:"ready"`
+	Checks []Check `json:"checks"`
 }
 
 // readyz: whether the gateway can do its work now, and what is missing.
 func (a *API) readyz(w http.ResponseWriter, r *http.Request) {
 	Harden(w.Header())
-	out := struct {
-		Ready  bool    `json:"ready"`
-		Checks []Check `json:"checks"`
-	}{Ready: true, Checks: []Check{}}
+	out := readiness{Ready: true, Checks: []Check{}}
 	if a.o.Ready != nil {
 		out.Checks = append(out.Checks, a.o.Ready(r.Context())...)
 	}

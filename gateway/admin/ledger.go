@@ -101,6 +101,7 @@ func (a *API) usage(w http.ResponseWriter, r *http.Request) error {
 	}
 	m, _ := q.moment(a.o.Engine.Now())
 	since, until, limit, after := q.time("since"), q.time("until"), q.limit(), q.position("after")
+	q.span(since, until)
 	if err := q.done(); err != nil {
 		return err
 	}

@@ -11,11 +11,15 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/projections/usage"
 )
 
 // openapi answers the description of the API, made from the table of routes and
 // from the very types that the handlers write: it cannot disagree with them.
-func (a *API) openapi(w http.ResponseWriter, _ *http.Request) error {
+func (a *API) openapi(w http.ResponseWriter, r *http.Request) error {
+	if err := newQuery(r).done(); err != nil {
+		return err
+	}
 	return answer(w, http.StatusOK, describe(a.o.Version))
 }
 
@@ -23,13 +27,19 @@ type object = map[string]any
 
 func describe(version string) object {
 	paths := object{}
-	for _, rt := range routes() {
-		path, _ := paths[prefix+rt.path].(object)
-		if path == nil {
-			path = object{}
-			paths[prefix+rt.path] = path
+	add := func(path string, rt *route) {
+		calls, _ := paths[path].(object)
+		if calls == nil {
+			calls = object{}
+			paths[path] = calls
 		}
-		path[strings.ToLower(rt.method)] = operation(&rt)
+		calls[strings.ToLower(rt.method)] = operation(rt)
+	}
+	for _, rt := range routes() {
+		add(prefix+rt.path, &rt)
+	}
+	for _, rt := range outside() {
+		add(rt.path, &rt)
 	}
 	return object{
 		"openapi":  "3.1.0",
@@ -57,15 +67,24 @@ func operation(rt *route) object {
 	if status == 0 {
 		status = http.StatusOK
 	}
-	op := object{"summary": rt.doc.summary, "parameters": params, "responses": object{
+	op := object{"operationId": operationID(rt), "summary": rt.doc.summary, "parameters": params, "responses": object{
 		strconv.Itoa(status): object{"description": http.StatusText(status), "content": content(&rt.doc)},
 		"default": object{"description": "a problem", "content": object{"application/problem+json": object{
 			"schema": object{"$ref": "#/components/schemas/Problem"}}}},
 	}}
+	if rt.doc.open {
+		op["security"] = []object{}
+	}
 	if rt.doc.body != nil {
 		op["requestBody"] = object{"required": true, "content": object{"application/json": object{"schema": schema(reflect.TypeOf(rt.doc.body))}}}
 	}
 	return op
+}
+
+// operationID names a call for those who make code of the description.
+func operationID(rt *route) string {
+	parts := strings.FieldsFunc(rt.path, func(c rune) bool { return !('a' <= c && c <= 'z') })
+	return strings.ToLower(rt.method) + "_" + strings.Join(parts, "_")
 }
 
 func content(d *doc) object {
@@ -95,11 +114,13 @@ func schema(t reflect.Type) object {
 	case reflect.TypeFor[json.Number]():
 		return object{"type": "number"}
 	case reflect.TypeFor[json.RawMessage]():
-		return object{"description": "any JSON: the fields of the policy block, or its YAML as a string; the body of a message"}
+		return object{"description": "any JSON: an event's data, by its type (docs/events.md); the fields of the policy block, or its YAML as a string; a message"}
 	case reflect.TypeFor[map[string]string]():
 		return object{"type": "object", "additionalProperties": object{"type": "string"}}
+	case reflect.TypeFor[usage.Tokens]():
+		return object{"type": "integer", "description": "absent where no answer told it"}
 	case reflect.TypeFor[events.Event]():
-		return object{"type": "object", "description": "an event as stored; docs/events.md lists the types"}
+		return schema(reflect.TypeFor[eventShape]())
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -119,21 +140,28 @@ func schema(t reflect.Type) object {
 	return object{"type": "integer"}
 }
 
+// structSchema describes a struct's members; those that are left out when they
+// are empty are not required.
 func structSchema(t reflect.Type) object {
-	props := object{}
+	props, required := object{}, []string{}
 	for i := range t.NumField() {
 		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case f.Anonymous && name == "":
-			for k, v := range structSchema(f.Type)["properties"].(object) {
+			inner := structSchema(f.Type)
+			for k, v := range inner["properties"].(object) {
 				if _, taken := props[k]; !taken {
 					props[k] = v
 				}
 			}
+			required = append(required, inner["required"].([]string)...)
 		case name != "" && name != "-":
 			props[name] = schema(f.Type)
+			if options == "" {
+				required = append(required, name)
+			}
 		}
 	}
-	return object{"type": "object", "properties": props}
+	return object{"type": "object", "properties": props, "required": required}
 }

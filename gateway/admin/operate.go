@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -17,9 +16,9 @@ import (
 // Action is what an operator says with an action on an account.
 type Action struct {
 	Reason string      `json:"reason"`
-	Scope  string      `json:"scope"`
-	Until  events.Time `json:"until"`
-	For    string      `json:"for"` // a duration, instead of until
+	Scope  string      `json:"scope,omitempty"`
+	Until  events.Time `json:"until,omitempty"`
+	For    string      `json:"for,omitempty"` // a duration, instead of until
 }
 
 // Verb is an action that operators have.
@@ -96,17 +95,16 @@ func (in *Action) until(now events.Time) (events.Time, error) {
 // operate makes the handler of one verb.
 func operate(verb string) func(*API, http.ResponseWriter, *http.Request) error {
 	return func(a *API, w http.ResponseWriter, r *http.Request) error {
+		if err := newQuery(r).done(); err != nil {
+			return err
+		}
 		id := mux.Vars(r)["id"]
 		if err := a.known(id); err != nil {
 			return err
 		}
-		b, err := body(r)
-		if err != nil {
-			return err
-		}
 		var in Action
-		if err := json.Unmarshal(b, &in); err != nil {
-			return problemf(http.StatusBadRequest, `the body is no JSON object such as {"reason": "..."}: %s`, err)
+		if err := decode(r, &in, `{"reason": "key rotation"}`); err != nil {
+			return err
 		}
 		at, err := a.Operate(r.Context(), id, verb, in)
 		if err != nil {

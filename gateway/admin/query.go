@@ -30,10 +30,20 @@ type query struct {
 	err    error
 }
 
-func newQuery(r *http.Request) *query { return &query{values: r.URL.Query(), known: map[string]bool{}} }
+func newQuery(r *http.Request) *query {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	q := &query{values: values, known: map[string]bool{}}
+	if err != nil {
+		q.err = problemf(http.StatusBadRequest, "the query cannot be read (%s): write name=value, joined by & and with %% signs escaped as %%25", err)
+	}
+	return q
+}
 
 func (q *query) get(name string) string {
 	q.known[name] = true
+	if len(q.values[name]) > 1 {
+		q.refuse(name, "it once")
+	}
 	return q.values.Get(name)
 }
 
@@ -54,6 +64,13 @@ func (q *query) time(name string) events.Time {
 		return 0
 	}
 	return events.At(t)
+}
+
+// span refuses one that nothing can lie in.
+func (q *query) span(since, until events.Time) {
+	if until != 0 && since >= until {
+		q.refuse("until", "an instant after since: nothing lies between them")
+	}
 }
 
 func (q *query) number(name string, def, most uint64) uint64 {
@@ -98,6 +115,7 @@ func (q *query) moment(now events.Time) (m inquiry.Moment, asked bool) {
 // filter reads what narrows events.
 func (q *query) filter() ledger.Filter {
 	f := ledger.Filter{Account: q.get("account"), Since: q.time("since"), Until: q.time("until")}
+	q.span(f.Since, f.Until)
 	if s := q.get("request"); s != "" {
 		id, err := uuid.Parse(s)
 		if err != nil {
@@ -119,6 +137,7 @@ func (q *query) filter() ledger.Filter {
 func (q *query) requests() requests.Query {
 	out := requests.Query{Since: q.time("since"), Until: q.time("until"), Account: q.get("account"), Skipped: q.get("skipped"),
 		Client: q.get("client"), Model: q.get("model"), Session: q.get("session"), Limit: q.limit()}
+	q.span(out.Since, out.Until)
 	if s := q.get("outcome"); s != "" {
 		o, ok := requests.ParseOutcome(s)
 		if !ok {

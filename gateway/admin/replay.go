@@ -13,8 +13,8 @@ import (
 // block, as JSON or as YAML in a string.
 type replayAsk struct {
 	Policy json.RawMessage `json:"policy"`
-	Since  events.Time     `json:"since"`
-	Until  events.Time     `json:"until"`
+	Since  events.Time     `json:"since,omitempty"`
+	Until  events.Time     `json:"until,omitempty"`
 }
 
 // replay plays recorded traffic under another policy.
@@ -22,24 +22,24 @@ func (a *API) replay(w http.ResponseWriter, r *http.Request) error {
 	if err := newQuery(r).done(); err != nil {
 		return err
 	}
-	b, err := body(r)
-	if err != nil {
+	var ask replayAsk
+	const example = `{"policy": {"park_cap": "5m"}}`
+	if err := decode(r, &ask, example); err != nil {
 		return err
 	}
-	var ask replayAsk
-	if err := json.Unmarshal(b, &ask); err != nil || len(ask.Policy) == 0 {
-		return problemf(http.StatusBadRequest, `the body is no JSON object such as {"policy": {"park_cap": "5m"}}`)
+	if len(ask.Policy) == 0 {
+		return problemf(http.StatusBadRequest, "the body names no policy: want %s", example)
 	}
 	text := []byte(ask.Policy)
 	var yaml string
 	if json.Unmarshal(ask.Policy, &yaml) == nil {
 		text = []byte(yaml)
 	}
-	o := whatif.Options{Since: ask.Since, Until: ask.Until}
-	if o.Change, err = Policy(text); err != nil {
+	change, err := Policy(text)
+	if err != nil {
 		return err
 	}
-	out, err := a.Replay(r.Context(), o, nil)
+	out, err := a.Replay(r.Context(), whatif.Options{Change: change, Since: ask.Since, Until: ask.Until}, nil)
 	if err != nil {
 		return err
 	}

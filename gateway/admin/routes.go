@@ -19,6 +19,7 @@ type doc struct {
 	status  int // of success; 0 is 200
 	answer  any // a value of the answer's type; nil: described by media
 	media   string
+	open    bool // it asks for no token
 }
 
 // param is a query parameter.
@@ -48,7 +49,7 @@ func reads() []route {
 			timeParams, asofParams, pageParams), answer: list[story.Row]{}}},
 		{get, "/requests/{id}", (*API).request, doc{summary: "The whole story of a request: decisions, candidates, evidence, attempts, replay", params: asofParams, answer: story.Request{}}},
 		{get, "/events", (*API).events, doc{summary: "Events as stored", params: join(eventFilter, asofParams, pageParams), answer: list[events.Event]{}}},
-		{get, "/events/stream", (*API).stream, doc{summary: "Events as they are committed (server-sent events)", params: join(eventFilter, []param{{"after", "integer", "start after this position; without it, now"}}), media: "text/event-stream"}},
+		{get, "/events/stream", (*API).stream, doc{summary: "Events as they are committed (server-sent events); goes on behind the header Last-Event-ID", params: join(eventFilter, []param{{"after", "integer", "start after this position; without it, now"}}), media: "text/event-stream"}},
 		{get, "/usage", (*API).usage, doc{summary: "Requests, tokens, skips and refusals", params: join([]param{{"by", "string", "account (default), model, client or day"}}, timeParams, asofParams, pageParams), answer: list[usage.Sum]{}}},
 		{get, "/feeds", (*API).feeds, doc{summary: "Consumers of committed events: how far they are, and what they did not take", params: pageParams, answer: list[inquiry.Feed]{}}},
 		{get, "/feeds/{name}/poisoned", (*API).poisoned, doc{summary: "Messages that a consumer did not take", params: pageParams, answer: list[ledger.Message]{}}},
@@ -81,29 +82,12 @@ func join(lists ...[]param) []param {
 	return out
 }
 
-// readingBody is the shape that quota.Push reads, for the description.
-type readingBody struct {
-	Source     string          `json:"source"`
-	ObservedAt events.Time     `json:"observed_at"`
-	Windows    []readingWindow `json:"windows"`
-	Credit     *story.Credit   `json:"credit"`
-	Billing    *readingBilling `json:"billing"`
-}
-
-type readingWindow struct {
-	Name             string      `json:"name"`
-	Scope            string      `json:"scope"`
-	LengthS          float64     `json:"length_s"`
-	Used             float64     `json:"used"`
-	Limit            float64     `json:"limit"`
-	UsedPercent      float64     `json:"used_percent"`
-	RemainingPercent float64     `json:"remaining_percent"`
-	Reached          bool        `json:"reached"`
-	ResetsAt         events.Time `json:"resets_at"`
-	Reported         bool        `json:"reported"`
-}
-
-type readingBilling struct {
-	Plan      string      `json:"plan"`
-	PeriodEnd events.Time `json:"period_end"`
+// outside are the calls that stand beside the API.
+func outside() []route {
+	get := http.MethodGet
+	return []route{
+		{get, "/healthz", nil, doc{summary: "Whether the process answers; needs no token", answer: alive{}, open: true}},
+		{get, "/readyz", nil, doc{summary: "Whether the gateway can do its work now, and what is missing (503); needs no token", answer: readiness{}, open: true}},
+		{get, "/metrics", nil, doc{summary: "Series for Prometheus; takes the metrics token too", media: "text/plain"}},
+	}
 }

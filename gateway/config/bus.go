@@ -44,6 +44,8 @@ func checkServers(list string, schemes ...string) string {
 			return fmt.Sprintf("%q is no scheme of NATS", u.Scheme)
 		case u.Hostname() == "":
 			return "its address names no host"
+		case !validPort(u):
+			return "its address has port " + u.Port() + ", which there is not"
 		}
 	}
 	return ""

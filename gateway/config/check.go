@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"time"
 
@@ -39,7 +40,7 @@ func (c *checker) accounts() {
 		c.credential(a)
 		c.quota(a)
 		if a.BaseURL != "" {
-			c.url(a.At, "base_url", a.BaseURL)
+			c.baseURL(a)
 		}
 	}
 }
@@ -51,10 +52,36 @@ func (c *checker) unique(seen map[string]Position, what, id string, p Position) 
 		return
 	}
 	if first, taken := seen[id]; taken {
-		c.fault(p, "give one of them another id", "%s %q stands twice, first on line %d", what, id, first.Line)
+		c.clash(what, id, first, p)
 		return
 	}
 	seen[id] = p
+}
+
+// clash reports an id that is taken: the other one may come from the environment.
+func (c *checker) clash(what, id string, first, second Position) {
+	if second.Line > 0 {
+		c.fault(second, "give one of them another id", "%s %q stands twice, first on line %d", what, id, first.Line)
+		return
+	}
+	mend := "give the one in the file another id"
+	if what == "account" {
+		mend += ", or unset the variable"
+	}
+	c.fault(first, mend, "%s %q is also made by %s", what, id, c.madeBy(what, id))
+}
+
+// madeBy is the variable that makes an account or a client of an id.
+func (c *checker) madeBy(what, id string) string {
+	if what != "account" {
+		return "WAYBILL_CLIENT_KEY"
+	}
+	for i := range c.Accounts {
+		if a := &c.Accounts[i]; a.ID == id && a.FromEnv != "" {
+			return a.FromEnv
+		}
+	}
+	return "the environment"
 }
 
 func (c *checker) providerOf(a *Account) {
@@ -118,11 +145,32 @@ func (c *checker) quota(a *Account) {
 	}
 }
 
-func (c *checker) url(p Position, key, raw string) {
-	u, err := url.Parse(raw)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil {
-		c.fault(p, "write https://host/path, without user and password", "%s is no address of a web server", key)
+// baseURL is extended by the path of each call: it ends with its own.
+func (c *checker) baseURL(a *Account) {
+	if u := c.url(a.At, "base_url", a.BaseURL); u != nil && (u.RawQuery != "" || u.ForceQuery || u.Fragment != "") {
+		c.fault(a.At, "write it without ? and #; a key belongs in api_key", "account %q: its base_url has a query or a fragment", a.ID)
 	}
+}
+
+// url is the address of a web server, nil when it is none, and that is reported
+// without showing it: it may hold a secret.
+func (c *checker) url(p Position, key, raw string) *url.URL {
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil:
+		c.fault(p, "write https://host/path, without user and password", "%s is no address of a web server", key)
+	case !validPort(u):
+		c.fault(p, "write a port from 1 to 65535, or none", "%s has port %s, which there is not", key, u.Port())
+	default:
+		return u
+	}
+	return nil
+}
+
+// validPort: a URL's port, if it has one, is one.
+func validPort(u *url.URL) bool {
+	n, err := strconv.ParseUint(u.Port(), 10, 16)
+	return u.Port() == "" || err == nil && n > 0
 }
 
 func (c *checker) models() {

@@ -27,6 +27,7 @@ type File struct {
 	ExposeAccount   bool
 	Ledger          Ledger // read at start
 	SpoolMax        uint64 // bytes; read at start
+	Prices          string // file of a price table, "" when there is none
 }
 
 // Ledger is what concerns the ledger besides its place.

@@ -137,6 +137,19 @@ func TestEveryFaultNamesItsPlaceAndTheMend(t *testing.T) {
 		{"a key with a blank", "accounts:\n  - {id: a, provider: openai, api_key: 'sk 1'}\n", "2:", "holds a blank", "remove spaces"},
 		{"a key with a line break", "accounts:\n  - id: a\n    provider: openai\n    api_key: \"sk\\n\"\n", "4:", "holds a blank", "remove spaces"},
 		{"an address with a password", "accounts:\n  - {id: a, provider: openai, api_key: k, base_url: 'https://u:p@h/v1'}\n", "2:", "base_url is no address", "without user"},
+		{"an address with a query", "accounts:\n  - {id: a, provider: openai, api_key: k, base_url: 'https://h/v1?key=sk-1'}\n", "2:", "query or a fragment", "a key belongs in api_key"},
+		{"an address with a fragment", "accounts:\n  - {id: a, provider: openai, api_key: k, base_url: 'https://h/v1#x'}\n", "2:", "query or a fragment", "without ? and #"},
+		{"an address with a port that there is not", "accounts:\n  - {id: a, provider: openai, api_key: k, base_url: 'https://h:99999/v1'}\n", "2:", "base_url has port 99999", "1 to 65535"},
+		{"a usage endpoint with a port that there is not", "accounts:\n  - {id: a, provider: openai, api_key: k, quota: {source: http, url: 'http://h:0', windows: [{name: w}]}}\n", "2:", "url has port 0", "1 to 65535"},
+		{"a broker with a port that there is not", account + "feeds:\n  - {name: f, kafka: {brokers: ['h:99999'], topic: t}}\n", "4:", "no address", "kafka:9092"},
+		{"a server of NATS with a port that there is not", account + "feeds:\n  - {name: f, nats: {url: 'nats://h:99999', subject: s}}\n", "4:", "port 99999", "nats://host:4222"},
+		{"a header with a blank in its name", "accounts:\n  - {id: a, provider: openai, api_key: k, headers: {'X Team': a}}\n", "2:", `"X Team" is no name of a header`, "letters, digits and dashes"},
+		{"a header with a colon in its name", "accounts:\n  - {id: a, provider: openai, api_key: k, headers: {'X-Team:': a}}\n", "2:", "is no name of a header", "letters"},
+		{"a header with a line break", "accounts:\n  - id: a\n    provider: openai\n    api_key: k\n    headers: {X-Team: \"a\\nX-B: c\"}\n", "5:", "headers.X-Team: its value cannot be sent", "line breaks"},
+		{"a header of the connection", "accounts:\n  - {id: a, provider: openai, api_key: k, headers: {content-length: 5}}\n", "2:", "Content-Length belongs to the connection", "leave it out"},
+		{"a header twice", "accounts:\n  - {id: a, provider: openai, api_key: k, headers: {X-A: a, x-a: b}}\n", "2:", "X-A stands twice", "keep one"},
+		{"a header of a usage endpoint", "accounts:\n  - {id: a, provider: openai, api_key: k, quota: {source: http, url: 'http://h', headers: {'X Y': a}, windows: [{name: w}]}}\n", "2:", "is no name of a header", "letters"},
+		{"a file of prices that is not there", account + "prices: nowhere.yaml\n", "", "nowhere.yaml: there is no such file", "file of prices"},
 		{"a lease that is too short", account + "policy: {trial_lease: 40s}\n", "3:", "trial_lease is below first_token_timeout", "write at least 2m30s"},
 		{"a strategy that is not known", account + "models:\n  - {name: m, strategy: fastest, targets: [{accounts: [a]}]}\n", "4:", `"fastest" is not known`, "balanced"},
 		{"a target that is not there", account + "models:\n  - {name: m, targets: [{accounts: [aa]}]}\n", "4:", `there is no account "aa"`, `did you mean "a"?`},
@@ -168,6 +181,25 @@ func TestEveryFaultNamesItsPlaceAndTheMend(t *testing.T) {
 				t.Fatalf("want %q, %q and %q in\n%s", r.line, r.problem, r.mend, got)
 			}
 		})
+	}
+}
+
+func TestAnIdThatTheEnvironmentMakesTooIsToldWithItsVariable(t *testing.T) {
+	account := "accounts_from_env: true\naccounts:\n  - {id: openai, provider: openai, api_key: k1}\n"
+	_, err := load(t, account, map[string]string{"OPENAI_API_KEY": "sk-env"})
+	if err == nil || !strings.Contains(err.Error(), ".yaml:3:") || !strings.Contains(err.Error(), `account "openai" is also made by OPENAI_API_KEY`) || !strings.Contains(err.Error(), "unset the variable") {
+		t.Error(err)
+	}
+	_, err = load(t, "clients:\n  - {id: default, key: k}\n", map[string]string{"WAYBILL_CLIENT_KEY": "other"})
+	if err == nil || !strings.Contains(err.Error(), ".yaml:2:") || !strings.Contains(err.Error(), `client "default" is also made by WAYBILL_CLIENT_KEY`) {
+		t.Error(err)
+	}
+}
+
+func TestTheKeysThatThereAreAreToldOnce(t *testing.T) {
+	_, err := load(t, "zzzzzzzzzz: 1\nyyyyyyyyyy: 1\npolcy: 1\n", nil)
+	if err == nil || strings.Count(err.Error(), "use one of accounts, ") != 1 || !strings.Contains(err.Error(), `did you mean "policy"?`) || !strings.Contains(err.Error(), "keys above") {
+		t.Error(err)
 	}
 }
 

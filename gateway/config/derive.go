@@ -78,6 +78,9 @@ func (c *Config) SecretsDigest() events.Digest {
 			parts = append(parts, k.Topic, fmt.Sprint(k.Brokers))
 		}
 	}
+	if c.PriceTable != nil {
+		parts = append(parts, fmt.Sprintf("%+v", *c.PriceTable))
+	}
 	return events.DigestOf(parts...)
 }
 

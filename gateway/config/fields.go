@@ -28,6 +28,7 @@ func fileFields(f *File) []field {
 		size("spool_max", "What the outage spool may take on its disk (docs/ledger.md); an eighth of it is kept for the outcomes of running requests. Read at start: a change needs a restart.", &f.SpoolMax, 1<<20, 1<<40),
 		blocks("feeds", "Where committed events are delivered to, each a webhook (`url`), a stream of NATS or a topic of Kafka (docs/feeds.md). Read at start: a change needs a restart.",
 			&f.Feeds, feedFields, func(w *Feed, p Position) { w.At = p }),
+		text("prices", "File with what tokens cost (docs/usage.md), for `waybill usage`, the API and the console.", &f.Prices),
 		boolean("accounts_from_env", "Also make accounts of the provider keys in the environment.", &f.AccountsFromEnv),
 		boolean("expose_account", "Name the account on every answer (`Waybill-Account`), also beyond loopback.", &f.ExposeAccount),
 	}
@@ -61,7 +62,7 @@ func accountFields(a *Account) []field {
 		whole("weight", "Share in `balanced`, relative to the others.", &a.Weight, 1, 1_000_000),
 		whole("max_concurrent", "Requests at a time; 0: unlimited.", &a.MaxConcurrent, 0, 1_000_000),
 		text("quota_group", "Accounts of one upstream organisation share its limits.", &a.QuotaGroup),
-		secretMap("headers", "Further headers for the upstream.", &a.Headers),
+		headers("headers", "Further headers for the upstream.", &a.Headers),
 		nested("quota", "Where readings of quota come from.", func() []field { return quotaFields(&a.Quota) }, func(p Position) { a.Quota.At = p }),
 	}
 }
@@ -71,7 +72,7 @@ func quotaFields(q *Quota) []field {
 		choice("source", "`preset` is the provider's own endpoint (default where it has one); `http` any other.", &q.Source, []string{"preset", "none", "headers", "push", "http"}),
 		duration("interval", "Time between two fetches.", &q.Interval, time.Second),
 		text("url", "Of `http`.", &q.URL),
-		secretMap("headers", "Of `http`; the account's credential is sent unless an Authorization stands here.", &q.Headers),
+		headers("headers", "Of `http`; the account's credential is sent unless an Authorization stands here.", &q.Headers),
 		blocks("windows", "Of `http`: how a window is read.", &q.Windows, quotaWindowFields, func(w *QuotaWindow, p Position) { w.At = p }),
 		nested("credit", "Of `http`: how a credit budget is read.", func() []field {
 			if q.Credit == nil {

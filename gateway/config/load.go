@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/waybill/waybill/gateway/provider"
+	"github.com/waybill/waybill/projections/usage"
 )
 
 // DefaultPath is read when no file is named and it exists.
@@ -27,6 +28,8 @@ type Config struct {
 	Path    string // of the file, "" when there is none
 	Env     Environment
 	catalog map[string]*provider.Provider
+	// PriceTable is what the file of prices holds; nil when none is named.
+	PriceTable *usage.Prices
 }
 
 // Path finds the file: the flag, the variable, else DefaultPath if it exists;
@@ -60,6 +63,7 @@ func Load(s Sources) (*Config, error) {
 		r.block(r.document(text), "the file", fileFields(&c.File))
 	}
 	c.override(r, s.Providers)
+	c.prices(r)
 	if s.Path == "" || c.AccountsFromEnv {
 		r.accountsFromEnv(c, s.Providers, s.Vars)
 	}

@@ -1,6 +1,10 @@
 package config
 
 import (
+	"slices"
+
+	"github.com/goccy/go-yaml/ast"
+
 	"github.com/waybill/waybill/events"
 )
 
@@ -29,6 +33,10 @@ func readPolicy(name string, text []byte, env func(string) (string, bool), p *ev
 	r := newReader(name, env)
 	body := r.document(text)
 	pairs, _ := r.entries(body)
+	if p, whole := wholeFile(pairs); whole {
+		r.fault(p, "write the fields of its policy: block in a file of their own", "this is a whole configuration; a replay changes the policy alone")
+		return false, r.faults
+	}
 	what := "the policy"
 	if len(pairs) == 1 && unveil(pairs[0].Key.GetToken().Value) == "policy" {
 		body, what = pairs[0].Value, "policy"
@@ -39,6 +47,18 @@ func readPolicy(name string, text []byte, env func(string) (string, bool), p *ev
 		return false, r.faults.sorted()
 	}
 	return len(pairs) > 0, nil
+}
+
+// wholeFile says that a text has blocks of the configuration besides a policy,
+// and where the first one stands.
+func wholeFile(pairs []*ast.MappingValueNode) (Position, bool) {
+	keys := keysOf(fileFields(&File{}))
+	for _, p := range pairs {
+		if key := unveil(p.Key.GetToken().Value); key != "policy" && slices.Contains(keys, key) {
+			return at(p.Key), true
+		}
+	}
+	return Position{}, false
 }
 
 // Key is a policy field as the file writes it.

@@ -34,7 +34,8 @@ func TestAPolicyThatCannotBeReadSaysWhere(t *testing.T) {
 		"":                           "no policy field",
 		"policy: {}\n":               "no policy field",
 		"[1, 2]\n":                   "mapping",
-		"policy: {}\naccounts: []\n": "unknown key",
+		"policy: {}\naccounts: []\n": "whole configuration",
+		"policy: {}\nacounts: []\n":  "unknown key",
 	} {
 		if _, err := PolicyChange("p.yaml", []byte(text), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)

@@ -27,11 +27,12 @@ type reader struct {
 	env     func(string) (string, bool)
 	anchors map[string]ast.Node
 	places  map[string]Position // where "block.key" stands
+	listed  map[string]bool     // blocks whose keys a fault has named
 	faults  Faults
 }
 
 func newReader(file string, env func(string) (string, bool)) *reader {
-	return &reader{file: file, env: env, anchors: map[string]ast.Node{}, places: map[string]Position{}}
+	return &reader{file: file, env: env, anchors: map[string]ast.Node{}, places: map[string]Position{}, listed: map[string]bool{}}
 }
 
 func at(n ast.Node) Position {
@@ -150,7 +151,7 @@ func (r *reader) block(n ast.Node, what string, fields []field) {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.key == key })
 		switch {
 		case i < 0:
-			r.fault(at(p.Key), didYouMean(key, keysOf(fields)), "unknown key %q in %s", key, what)
+			r.fault(at(p.Key), r.known(key, what, keysOf(fields)), "unknown key %q in %s", key, what)
 		case seen[key]:
 			r.fault(at(p.Key), "keep one of them", "key %q stands twice in %s", key, what)
 		default:
@@ -159,6 +160,18 @@ func (r *reader) block(n ast.Node, what string, fields []field) {
 		}
 		seen[key] = true
 	}
+}
+
+// known is the mend of an unknown key: the one that is meant, or all that there
+// are, which are told once.
+func (r *reader) known(key, what string, keys []string) string {
+	if nearest(key, keys) == "" {
+		if r.listed[what] {
+			return "use one of the keys above"
+		}
+		r.listed[what] = true
+	}
+	return didYouMean(key, keys)
 }
 
 func keysOf(fields []field) []string {

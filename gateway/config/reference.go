@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"github.com/waybill/waybill/projections/usage"
 )
 
 // Reference is docs/config.md: every variable and every key, written from the
@@ -43,6 +45,8 @@ docs/providers.md names the variable of each provider.
 `)
 	f := defaults()
 	referenceRows(&b, "", fileFields(&f))
+	b.WriteString("\n## Price table\n\nA file of its own, that `prices` names (docs/usage.md).\n\n")
+	referenceRows(&b, "", priceFields(&usage.Prices{}, new([]priceRow)))
 	return b.String()
 }
 

@@ -112,6 +112,7 @@ feeds:
 		"spool_max":                            {"models:", "spool_max: 7MiB\nmodels:"},
 		"expose_account":                       {"models:", "expose_account: true\nmodels:"},
 		"rules":                                {"models:", "rules: {metered.guess: off}\nmodels:"},
+		"prices":                               {"models:", "prices: ../../docs/prices.yaml\nmodels:"},
 		"policy.reserve":                       {"models:", "policy: {reserve: 1}\nmodels:"},
 		"policy.health_threshold":              {"models:", "policy: {health_threshold: 7}\nmodels:"},
 		"policy.max_attempts":                  {"models:", "policy: {max_attempts: 7}\nmodels:"},

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -239,8 +240,8 @@ func texts(key, doc string, p *[]string, check func(string) (mend string, err er
 	}}
 }
 
-// secretMap is a mapping of names to values that may be secret.
-func secretMap(key, doc string, p *map[string]Secret) field {
+// headers is a mapping of names of headers to values that may be secret.
+func headers(key, doc string, p *map[string]Secret) field {
 	return field{key: key, kind: "mapping of text", doc: doc, show: func() string { return "" }, read: func(r *reader, n ast.Node) {
 		pairs, ok := r.entries(n)
 		if !ok {
@@ -250,11 +251,39 @@ func secretMap(key, doc string, p *map[string]Secret) field {
 		*p = make(map[string]Secret, len(pairs))
 		for _, pair := range pairs {
 			name := unveil(pair.Key.GetToken().Value)
+			r.headerName(at(pair.Key), key, name, *p)
 			if s, ok := r.scalar(pair.Value, key+"."+name); ok {
+				r.headerValue(at(pair.Value), key+"."+name, s)
 				(*p)[name] = NewSecret(s)
 			}
 		}
 	}}
+}
+
+// headerName refuses what a request cannot carry, and what Waybill sets itself.
+func (r *reader) headerName(p Position, key, name string, seen map[string]Secret) {
+	token := name != "" && !strings.ContainsFunc(name, func(c rune) bool {
+		return c <= ' ' || c >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, c)
+	})
+	canonical := http.CanonicalHeaderKey(name)
+	switch {
+	case !token:
+		r.fault(p, "use letters, digits and dashes", "%s: %q is no name of a header", key, name)
+	case slices.Contains([]string{"Host", "Content-Length", "Content-Encoding", "Transfer-Encoding", "Connection", "Upgrade", "Te", "Trailer"}, canonical):
+		r.fault(p, "leave it out", "%s: %s belongs to the connection, and is set for each request", key, canonical)
+	}
+	for other := range seen {
+		if http.CanonicalHeaderKey(other) == canonical {
+			r.fault(p, "keep one of them", "%s: %s stands twice", key, canonical)
+		}
+	}
+}
+
+// headerValue refuses what would end the header, without showing it.
+func (r *reader) headerValue(p Position, key, value string) {
+	if strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
+		r.fault(p, "remove line breaks and control characters", "%s: its value cannot be sent in a header", key)
+	}
 }
 
 // blocks is a list of mappings; fields gives the rows of one element.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/projections/story"
+	"github.com/waybill/waybill/projections/usage"
 )
 
 //go:embed templates static
@@ -87,6 +88,7 @@ func functions() template.FuncMap {
 		"seconds": seconds,
 		"took":    func(ms int64) string { return story.Span(time.Duration(ms) * time.Millisecond) },
 		"number":  grouped,
+		"tokens":  tokens,
 		"tone":    tone,
 		"bytes":   size,
 		"moment":  func(t, ref events.Time) moment { return moment{t, ref} },
@@ -162,6 +164,14 @@ func (m moment) Near() string {
 		return t.Format("2 Jan 15:04:05")
 	}
 	return t.Format("2 Jan 2006 15:04:05")
+}
+
+// tokens is a number of tokens, a dash where no answer told any.
+func tokens(t usage.Tokens) string {
+	if t.IsZero() {
+		return "–"
+	}
+	return grouped(t.N)
 }
 
 // grouped is a whole number, or what a pointer to one holds, with spaces between

@@ -66,6 +66,16 @@ type Operation struct {
 	kind     kind
 }
 
+// Free says that the operation itself uses no tokens, whatever its answer tells:
+// it counts some, or it is about a response that was made, and told them, before.
+func (o *Operation) Free() bool {
+	switch o.kind {
+	case kindMessageCount, kindContentCount, kindModeration:
+		return true
+	}
+	return o.Tied || o.Name == "responses.input_tokens"
+}
+
 // kind says which frames and bodies an operation's answers are made of.
 type kind uint8
 

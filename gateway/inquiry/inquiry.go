@@ -63,14 +63,14 @@ func Lookup(ctx context.Context, log Log) story.Lookup {
 	}
 }
 
-// Trouble is the last request that was refused or failed.
-func Trouble(ctx context.Context, log Log) (uuid.UUID, error) {
-	head, err := log.Head(ctx)
+// Trouble is the last request that was refused or failed by a moment.
+func Trouble(ctx context.Context, log Log, m Moment) (uuid.UUID, error) {
+	at, err := Place(ctx, log, m)
 	if err != nil {
-		return uuid.Nil, fmt.Errorf("find the head: %w", err)
+		return uuid.Nil, err
 	}
 	v := requests.New(requests.Keep)
-	if _, err := views.To(ctx, log, head.Position, nil, nil, v); err != nil {
+	if _, err := views.To(ctx, log, at, nil, nil, v); err != nil {
 		return uuid.Nil, fmt.Errorf("look for trouble: %w", err)
 	}
 	id, ok := v.Trouble()

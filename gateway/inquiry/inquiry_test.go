@@ -68,11 +68,11 @@ func TestEveryRequestHasItsStory(t *testing.T) {
 
 func TestTroubleIsTheLastRefusedOrFailedRequest(t *testing.T) {
 	stores(t, func(t *testing.T, g *played.Gateway) {
-		if _, err := inquiry.Trouble(t.Context(), g.Log); !errors.Is(err, inquiry.ErrNoTrouble) {
+		if _, err := inquiry.Trouble(t.Context(), g.Log, inquiry.Moment{}); !errors.Is(err, inquiry.ErrNoTrouble) {
 			t.Fatalf("a young ledger: %v", err)
 		}
 		s := g.Incident()
-		if id, err := inquiry.Trouble(t.Context(), g.Log); err != nil || id != s.Refused {
+		if id, err := inquiry.Trouble(t.Context(), g.Log, inquiry.Moment{}); err != nil || id != s.Refused {
 			t.Fatalf("%s, %v; want %s", id, err, s.Refused)
 		}
 	})

@@ -92,7 +92,7 @@ func TestEveryQuestionIsAnsweredAlikeWithAndWithoutSnapshots(t *testing.T) {
 				})
 			}
 		}
-		alike(t, log, "trouble", func(l inquiry.Log) (any, error) { return inquiry.Trouble(t.Context(), l) })
+		alike(t, log, "trouble", func(l inquiry.Log) (any, error) { return inquiry.Trouble(t.Context(), l, inquiry.Moment{}) })
 		rows, _, err := inquiry.Requests(t.Context(), log, requests.Query{})
 		if err != nil || len(rows) < 260 {
 			t.Fatalf("%d rows, %v", len(rows), err)
@@ -106,7 +106,7 @@ func TestEveryQuestionIsAnsweredAlikeWithAndWithoutSnapshots(t *testing.T) {
 			mid := rows[len(rows)/2].Started
 			for _, span := range [][2]events.Time{{}, {mid, 0}, {0, mid}, {mid, mid.Add(5e9)}} {
 				alike(t, log, fmt.Sprintf("usage by %s in %v", by, span), func(l inquiry.Log) (any, error) {
-					return inquiry.Usage(t.Context(), l, by, span[0], span[1])
+					return inquiry.Usage(t.Context(), l, inquiry.Moment{}, inquiry.UsageOf{By: by, Since: span[0], Until: span[1]})
 				})
 			}
 		}

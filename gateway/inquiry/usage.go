@@ -9,28 +9,30 @@ import (
 	"github.com/waybill/waybill/projections/usage"
 )
 
-// Usage sums what was recorded between two instants (zero: no bound): the sums
-// at the end less those at the beginning.
-func Usage(ctx context.Context, log Log, by usage.By, since, until events.Time) ([]usage.Sum, error) {
-	return UsageAt(ctx, log, Moment{}, by, since, until)
+// UsageOf is what is summed.
+type UsageOf struct {
+	By           usage.By
+	Since, Until events.Time   // what was recorded between them; zero: no bound
+	Prices       *usage.Prices // nil: costs are not asked for
 }
 
-// UsageAt is Usage of what was recorded up to a moment.
-func UsageAt(ctx context.Context, log Log, m Moment, by usage.By, since, until events.Time) ([]usage.Sum, error) {
+// Usage sums what was recorded up to a moment: the sums at the end less those
+// at the beginning.
+func Usage(ctx context.Context, log Log, m Moment, of UsageOf) ([]usage.Sum, error) {
 	end, _, err := place(ctx, log, m)
 	if err != nil {
 		return nil, err
 	}
-	if until != 0 {
-		if end, err = upTo(ctx, log, end, until); err != nil {
+	if of.Until != 0 {
+		if end, err = upTo(ctx, log, end, of.Until); err != nil {
 			return nil, err
 		}
 	}
 	now := usage.New()
-	if _, err := views.To(ctx, log, end, nil, nil, now); err != nil || since == 0 {
-		return now.Sums(by), err
+	if _, err := views.To(ctx, log, end, nil, nil, now); err != nil || of.Since == 0 {
+		return now.Sums(of.By, of.Prices), err
 	}
-	begin, err := upTo(ctx, log, end, since)
+	begin, err := upTo(ctx, log, end, of.Since)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +40,7 @@ func UsageAt(ctx context.Context, log Log, m Moment, by usage.By, since, until e
 	if _, err := views.To(ctx, log, begin, nil, nil, then); err != nil {
 		return nil, err
 	}
-	return now.SumsSince(by, then), nil
+	return now.SumsSince(of.By, then, of.Prices), nil
 }
 
 // upTo is the last position up to another that was recorded before an instant.

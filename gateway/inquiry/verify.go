@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/google/uuid"
@@ -18,6 +19,7 @@ import (
 // Verdict is what a verification found, in the contract's shape.
 type Verdict struct {
 	OK              bool            `json:"ok"`
+	Ledger          string          `json:"ledger"` // its name, the id of its first event; "" where that was not read
 	From            events.Position `json:"from"`
 	Positions       uint64          `json:"positions"` // whose chain and bytes were checked
 	Head            Head            `json:"head"`
@@ -78,10 +80,17 @@ func Verify(ctx context.Context, log Log, o VerifyOptions) (Verdict, error) {
 func verify(ctx context.Context, log Log, o VerifyOptions, after ledger.Head) (Verdict, error) {
 	from, p := max(o.From, 1), o.Progress
 	head, err := log.Head(ctx)
-	if err != nil {
+	headless := errors.Is(err, ledger.ErrBroken)
+	switch {
+	case headless:
+		head = ledger.Head{Position: math.MaxInt64} // the walk ends where the damage is
+	case err != nil:
 		return Verdict{}, fmt.Errorf("find the head: %w", err)
 	}
-	v := Verdict{From: from, Head: Head{head.Position, head.Hash.String()}}
+	v := Verdict{From: from}
+	if !headless {
+		v.Head = Head{head.Position, head.Hash.String()}
+	}
 	c := check{chain: ledger.NewChecker(after), verdict: &v, id: o.Ledger}
 	c.fault(c.expect(after, o.Checkpoints))
 	if after.Position == 0 {
@@ -95,10 +104,15 @@ func verify(ctx context.Context, log Log, o VerifyOptions, after ledger.Head) (V
 		}
 		return tell(ctx, p, r.Position, head.Position)
 	})
+	if errors.Is(err, ledger.ErrBroken) {
+		err = c.upToDamage(ctx, log, head.Position, err)
+	}
 	if err != nil && !errors.Is(err, errFault) {
 		return v, fmt.Errorf("verify: %w", err)
 	}
-	if v.Fault == nil {
+	if headless {
+		c.fault(&ledger.Fault{Position: c.chain.Last().Position + 1, Kind: ledger.FaultUnreadable, Detail: "the store cannot say where it ends"})
+	} else if v.Fault == nil {
 		c.fault(c.chain.End(head))
 		c.fault(ledger.Cut(head, c.newest))
 	}
@@ -108,6 +122,27 @@ func verify(ctx context.Context, log Log, o VerifyOptions, after ledger.Head) (V
 	}
 	v.fill(report)
 	return v, nil
+}
+
+// upToDamage goes on row by row where a walk ended that reads ahead, up to the
+// first row that the store cannot give. Without one, the walk's own error stands.
+func (c *check) upToDamage(ctx context.Context, log Log, head events.Position, walked error) error {
+	for {
+		at := c.chain.Last().Position
+		err := log.Scan(ctx, at, ledger.Filter{UpTo: min(at+1, head)}, 1, func(r *ledger.Row) error {
+			e, err := r.Event()
+			return c.next(r, r.ContentHash(), &e, err)
+		})
+		switch {
+		case errors.Is(err, ledger.ErrBroken):
+			c.fault(&ledger.Fault{Position: at + 1, Kind: ledger.FaultUnreadable, Detail: "the store cannot give it: " + err.Error()})
+			return errFault
+		case err != nil:
+			return err
+		case c.chain.Last().Position == at:
+			return walked
+		}
+	}
 }
 
 // errFault ends a walk at a fault behind which nothing can be told any more.
@@ -160,6 +195,9 @@ func (c *check) next(r *ledger.Row, link ledger.Link, e *events.Event, err error
 	if f := c.chain.Linked(r, link); f != nil {
 		c.fault(f)
 		return errFault
+	}
+	if r.Position == 1 {
+		c.verdict.Ledger = r.ID.String()
 	}
 	if f := c.held(r); f != nil {
 		c.fault(f)

@@ -54,6 +54,9 @@ func Write(ctx context.Context, s ledger.Store, from, to events.Position, w io.W
 	if to > head.Position {
 		return Span{}, fmt.Errorf("export to %d: the ledger ends at %d", to, head.Position)
 	}
+	if from > to+1 {
+		return Span{}, fmt.Errorf("export from %d: the ledger ends at %d", from, to)
+	}
 	if from > to {
 		return Span{}, nil
 	}

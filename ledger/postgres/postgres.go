@@ -252,6 +252,9 @@ func unavailable(err error) error {
 	case !errors.As(err, &pg):
 		return fmt.Errorf("%w: %w", ledger.ErrUnavailable, err)
 	}
+	if pg.Code == "XX001" || pg.Code == "XX002" { // data or an index are corrupted
+		return fmt.Errorf("%w: %w", ledger.ErrBroken, err)
+	}
 	switch pg.Code[:2] {
 	case "08", "40", "53", "55", "57", "58":
 		return fmt.Errorf("%w: %w", ledger.ErrUnavailable, err)

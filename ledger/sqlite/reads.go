@@ -77,9 +77,18 @@ func (r *reads) with(ctx context.Context, fn func(*zs.Conn) error) error {
 		c = opened
 	}
 	if err := fn(c); err != nil {
-		return fmt.Errorf("read ledger %s: %w", r.path, err)
+		return fmt.Errorf("read ledger %s: %w", r.path, broken(err))
 	}
 	return nil
+}
+
+// broken marks what SQLite says of a file that cannot be what was written.
+func broken(err error) error {
+	switch zs.ErrCode(err).ToPrimary() {
+	case zs.ResultCorrupt, zs.ResultNotADB:
+		return fmt.Errorf("%w: %w", ledger.ErrBroken, err)
+	}
+	return err
 }
 
 // close waits for readers to end.

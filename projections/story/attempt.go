@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/projections/usage"
 )
 
 // attempts lists every dispatch of the request with its outcome.
@@ -58,20 +59,7 @@ func (a *Attempt) fill(e *events.Event) {
 		a.Hint = &Hint{Value: h.Value, Until: h.Until, Source: h.Source, Guessed: h.Guessed}
 	}
 	a.answer(&f.Answer)
-	a.Billed = possiblyBilled(f)
-}
-
-// possiblyBilled: the upstream may have worked on a request that it was sent
-// and whose cost it did not get to tell. A host that was not reached did not;
-// an answer with an error status says that nothing was served.
-func possiblyBilled(f *events.Failure) bool {
-	switch f.Class {
-	case events.ClassTimeout, events.ClassMalformed, events.ClassClientAborted, events.ClassLost:
-		return f.Answer.Usage == nil
-	case events.ClassNetwork:
-		return f.Answer.Usage == nil && f.Scope.Kind != events.ScopeEndpoint
-	}
-	return false
+	a.Billed = usage.PossiblyBilled(f)
 }
 
 func (a *Attempt) answer(p *events.Answer) {
@@ -141,7 +129,7 @@ func outcomeWords(f *events.Failure, took string) string {
 	if f.Rule != "" {
 		s += " by rule " + f.Rule
 	}
-	if possiblyBilled(f) {
+	if usage.PossiblyBilled(f) {
 		s += " and may be billed"
 	}
 	return s

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/projections/usage"
 )
 
 var update = flag.Bool("update", false, "write the golden stories anew")
@@ -179,7 +180,7 @@ func TestAnAttemptWhoseCostNobodyToldMayBeBilled(t *testing.T) {
 		"failed":                        {events.Failure{Class: events.ClassServerError, Scope: account}, false},
 		"broke off after it told usage": {events.Failure{Class: events.ClassNetwork, Scope: account, Answer: used}, false},
 	} {
-		if got := possiblyBilled(&row.f); got != row.want {
+		if got := usage.PossiblyBilled(&row.f); got != row.want {
 			t.Errorf("%s: %t", name, got)
 		}
 		if says := strings.Contains(outcomeWords(&row.f, "1s"), "may be billed"); says && !row.want {

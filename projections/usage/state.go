@@ -38,7 +38,9 @@ func (v *View) AppendState(b []byte) []byte {
 func (v *View) LoadState(b []byte) error {
 	fresh, c := New(), canon.Reader(b)
 	var under []open
-	fresh.state(c, &under)
+	if fresh.state(c, &under); len(fresh.names) != len(fresh.providers) {
+		c.Fail()
+	}
 	if err := c.Close(); err != nil {
 		return err
 	}
@@ -48,26 +50,64 @@ func (v *View) LoadState(b []byte) error {
 	for i, id := range fresh.names {
 		fresh.byName[id] = uint32(i + 1)
 	}
+	for i, p := range fresh.paths[1:] {
+		fresh.byPath[p] = uint32(i + 1)
+	}
+	for by := range fresh.groups {
+		for _, g := range fresh.groups[by] {
+			fresh.parts[by] += len(g.parts)
+		}
+	}
 	*v = *fresh
 	return nil
 }
 
 func (v *View) state(c *canon.Coder, under *[]open) {
 	canon.Slice(c, &v.names, (*canon.Coder).String)
+	canon.Slice(c, &v.providers, (*canon.Coder).String)
+	paths := v.paths[1:]
+	canon.Slice(c, &paths, pathState)
+	if c.Reading() {
+		v.paths = append(v.paths, paths...)
+	}
 	v.lists.State(c)
 	canon.Slice(c, under, openState)
-	for by := range v.sums {
-		keys := slices.Sorted(maps.Keys(v.sums[by]))
-		canon.Slice(c, &keys, func(c *canon.Coder, key *string) {
-			c.String(key)
-			if c.Reading() {
-				v.sums[by][*key] = &Sum{Key: *key}
-			}
-			for _, n := range v.sums[by][*key].counts() {
-				canon.Int(c, n)
-			}
-		})
+	for by := range v.groups {
+		members(c, v.groups[by], (*canon.Coder).String, newGroup, v.groupState)
 	}
+}
+
+func (v *View) groupState(c *canon.Coder, g *group) {
+	for _, n := range g.Counts.all() {
+		canon.Int(c, n)
+	}
+	members(c, g.parts, func(c *canon.Coder, at *uint32) {
+		if canon.Uint(c, at); int(*at) >= len(v.paths) {
+			c.Fail()
+		}
+	}, func() *part { return &part{} }, func(c *canon.Coder, p *part) {
+		for _, n := range p.all() {
+			canon.Int(c, n)
+		}
+	})
+}
+
+// members writes a map in the order of its keys, and reads it back.
+func members[K cmp.Ordered, V any](c *canon.Coder, m map[K]*V, key func(*canon.Coder, *K), fresh func() *V, value func(*canon.Coder, *V)) {
+	keys := slices.Sorted(maps.Keys(m))
+	canon.Slice(c, &keys, func(c *canon.Coder, k *K) {
+		key(c, k)
+		if c.Reading() {
+			m[*k] = fresh()
+		}
+		value(c, m[*k])
+	})
+}
+
+func pathState(c *canon.Coder, p *Path) {
+	c.String(&p.Account)
+	c.String(&p.Provider)
+	c.String(&p.Model)
 }
 
 func openState(c *canon.Coder, o *open) {

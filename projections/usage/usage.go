@@ -1,12 +1,13 @@
 // Package usage folds events into sums of requests, tokens, skips and refusals
-// by account, model, client or day. Tokens belong to attempts: what an attempt
-// cost counts for the account that served it, whether or not the request then
-// went on to another. What an answer did not say is not counted as zero.
+// by account, model, client or day, and prices them. Tokens belong to attempts:
+// what an attempt cost counts for the account that served it, whether or not the
+// request then went on to another. What an answer did not say is not zero: every
+// sum of tokens knows how many answers told it. Where prices come from is not
+// known here.
 package usage
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -38,10 +39,6 @@ func ParseBy(s string) (By, bool) {
 	return By(max(i, 0)), i >= 0
 }
 
-// maxKeys bounds the groups: names of models come from clients. What does not
-// fit is summed under Other.
-const maxKeys = 10_000
-
 const (
 	// maxOpen bounds the requests that are remembered between two attempts.
 	maxOpen = 1 << 14
@@ -49,45 +46,19 @@ const (
 	listsKept = 256
 )
 
-// Other is the group of what did not fit.
-const Other = "(other)"
-
-// Sum is one group. Requests counts those that had an attempt or a refusal in
-// the group; by account, every account that a request touched counts it.
-type Sum struct {
-	Key         string `json:"key"`
-	Requests    int64  `json:"requests"`
-	Attempts    int64  `json:"attempts"`
-	Served      int64  `json:"served"`
-	Failed      int64  `json:"failed"` // attempts that ended in anything but a success
-	Skips       int64  `json:"skips"`
-	Refusals    int64  `json:"refusals"`
-	Input       int64  `json:"input_tokens"` // cached ones included
-	CachedInput int64  `json:"cached_input_tokens"`
-	CacheWrite  int64  `json:"cache_write_tokens"`
-	Output      int64  `json:"output_tokens"` // reasoning included
-	Reasoning   int64  `json:"reasoning_tokens"`
-	Partial     int64  `json:"partial"` // answers that broke off: their tokens are what was seen
-	Unknown     int64  `json:"unknown"` // answers that said nothing of tokens
-}
-
-// Add sums two groups into the first one, which keeps its key.
-func (s *Sum) Add(o *Sum) {
-	own, its := s.counts(), o.counts()
-	for i := range own {
-		*own[i] += *its[i]
-	}
-}
-
 // View is the fold, by all groupings at once. It is not safe for concurrent
 // use. The sums only grow: those of a span of time are the ones at its end less
 // the ones at its beginning.
 type View struct {
-	sums   [groupings]map[string]*Sum
-	names  []string
-	byName map[string]uint32
-	open   map[uuid.UUID]*asked
-	lists  *listed.Book
+	groups    [groupings]map[string]*group
+	parts     [groupings]int // of all groups
+	names     []string       // of accounts, by roster number from 1 on
+	providers []string       // of the same accounts, as last said
+	byName    map[string]uint32
+	paths     []Path // that answers came by, in the order of their first one
+	byPath    map[Path]uint32
+	open      map[uuid.UUID]*asked
+	lists     *listed.Book
 }
 
 // asked is what outcomes of a request are grouped by.
@@ -100,9 +71,10 @@ type asked struct {
 
 // New is an empty view.
 func New() *View {
-	v := &View{byName: map[string]uint32{}, open: map[uuid.UUID]*asked{}, lists: listed.New(listsKept)}
-	for by := range v.sums {
-		v.sums[by] = map[string]*Sum{}
+	v := &View{byName: map[string]uint32{}, paths: []Path{{Model: Other}}, byPath: map[Path]uint32{},
+		open: map[uuid.UUID]*asked{}, lists: listed.New(listsKept)}
+	for by := range v.groups {
+		v.groups[by] = map[string]*group{}
 	}
 	return v
 }
@@ -111,16 +83,15 @@ func New() *View {
 func (v *View) Name() string { return "usage" }
 
 // Version implements projections.Projection.
-func (v *View) Version() uint32 { return 2 }
+func (v *View) Version() uint32 { return 3 }
 
 // Apply folds a committed event.
 func (v *View) Apply(e *events.Event) {
 	switch p := e.Data.(type) {
 	case *events.AccountEnrolled:
-		if v.byName[e.Account] == 0 {
-			v.names = append(v.names, e.Account)
-			v.byName[e.Account] = uint32(len(v.names))
-		}
+		v.enrolled(e.Account, p.Provider)
+	case *events.AccountChanged:
+		v.enrolled(e.Account, p.Provider)
 	case *events.CandidatesListed:
 		v.lists.Add(e, p.Verdicts)
 	case *events.AttemptRouted:
@@ -128,20 +99,24 @@ func (v *View) Apply(e *events.Event) {
 	case *events.RequestRefused:
 		v.refused(e, p)
 	case *events.AttemptSucceeded:
-		v.answered(e, &p.Answer, true)
-		delete(v.open, e.Request)
+		v.served(e, p)
 	case *events.RequestEnded:
 		delete(v.open, e.Request)
 	default:
-		f, ok := events.FailureOf(e.Data)
-		if !ok {
-			return
-		}
-		v.answered(e, &f.Answer, false)
-		if !f.Followed.GoesOn() {
-			delete(v.open, e.Request)
+		if f, ok := events.FailureOf(e.Data); ok {
+			v.failed(e, f)
 		}
 	}
+}
+
+func (v *View) enrolled(account, provider string) {
+	no := v.byName[account]
+	if no == 0 {
+		v.names, v.providers = append(v.names, account), append(v.providers, provider)
+		v.byName[account] = uint32(len(v.names))
+		return
+	}
+	v.providers[no-1] = provider
 }
 
 func (v *View) routed(e *events.Event, p *events.AttemptRouted) {
@@ -154,10 +129,10 @@ func (v *View) routed(e *events.Event, p *events.AttemptRouted) {
 	}
 	a.last = e.Position
 	for by := range By(groupings) {
-		s := v.sum(by, a, p.Chosen)
-		s.Attempts++
+		g := v.group(by, a, p.Chosen)
+		g.Attempts++
 		if first || by == Account && !slices.Contains(a.touched, p.Chosen) {
-			s.Requests++
+			g.Requests++
 		}
 	}
 	a.touched = append(a.touched, p.Chosen)
@@ -184,13 +159,13 @@ func (v *View) refused(e *events.Event, p *events.RequestRefused) {
 	all := v.whole(e, p.Verdicts, p.Listed)
 	v.skips(a, all, 0)
 	for i := range all {
-		v.sum(Account, a, all[i].Account).Refusals++
+		v.group(Account, a, all[i].Account).Refusals++
 	}
 	for _, by := range []By{Model, Client, Day} {
-		s := v.sum(by, a, 0)
-		s.Refusals++
+		g := v.group(by, a, 0)
+		g.Refusals++
 		if !known {
-			s.Requests++
+			g.Requests++
 		}
 	}
 }
@@ -201,7 +176,7 @@ func (v *View) skips(a *asked, list []events.Verdict, chosen uint32) {
 	n := int64(0)
 	for i := range list {
 		if r := list[i].Reason; list[i].Account != chosen && r != events.ReasonNone && r != events.ReasonAlreadyTried {
-			v.sum(Account, a, list[i].Account).Skips++
+			v.group(Account, a, list[i].Account).Skips++
 			n++
 		}
 	}
@@ -209,7 +184,7 @@ func (v *View) skips(a *asked, list []events.Verdict, chosen uint32) {
 		return
 	}
 	for _, by := range []By{Model, Client, Day} {
-		v.sum(by, a, 0).Skips += n
+		v.group(by, a, 0).Skips += n
 	}
 }
 
@@ -221,98 +196,63 @@ func (v *View) whole(e *events.Event, list []events.Verdict, ref events.Ref) []e
 	return list
 }
 
-func (v *View) answered(e *events.Event, p *events.Answer, served bool) {
+func (v *View) served(e *events.Event, p *events.AttemptSucceeded) {
+	unknown := func(p *part) { p.unknown++ }
+	if p.Answer.Free {
+		unknown = nil
+	}
+	v.answered(e, func(g *group) { g.Served++ }, unknown, p.Answer.Usage)
+	delete(v.open, e.Request)
+}
+
+func (v *View) failed(e *events.Event, f *events.Failure) {
+	billed := func(p *part) { p.billed++ }
+	if !PossiblyBilled(f) {
+		billed = nil
+	}
+	v.answered(e, func(g *group) { g.Failed++ }, billed, f.Answer.Usage)
+	if !f.Followed.GoesOn() {
+		delete(v.open, e.Request)
+	}
+}
+
+// answered counts an outcome in all groupings: silent is what becomes of one
+// that told no tokens, nil when that means nothing.
+func (v *View) answered(e *events.Event, count func(*group), silent func(*part), u *events.Usage) {
 	a := v.open[e.Request]
 	if a == nil {
 		a = &asked{at: e.ObservedAt}
 	}
 	a.last = e.Position
+	no, at, tells := v.byName[e.Account], uint32(0), u != nil || silent != nil
+	if tells {
+		at = v.path(no, e.Model)
+	}
 	for by := range By(groupings) {
-		v.sum(by, a, v.byName[e.Account]).answer(p, served)
-	}
-}
-
-func (s *Sum) answer(p *events.Answer, served bool) {
-	if served {
-		s.Served++
-	} else {
-		s.Failed++
-	}
-	if p.Usage == nil {
-		s.Unknown++
-		return
-	}
-	s.Input += p.Usage.Input.V
-	s.CachedInput += p.Usage.CachedInput.V
-	s.CacheWrite += p.Usage.CacheWrite.V
-	s.Output += p.Usage.Output.V
-	s.Reasoning += p.Usage.Reasoning.V
-	if p.Usage.Partial {
-		s.Partial++
-	}
-}
-
-func (v *View) sum(by By, a *asked, account uint32) *Sum {
-	sums, key := v.sums[by], v.key(by, a, account)
-	s := sums[key]
-	if s == nil && len(sums) >= maxKeys {
-		key = Other
-		s = sums[key]
-	}
-	if s == nil {
-		s = &Sum{Key: key}
-		sums[key] = s
-	}
-	return s
-}
-
-func (v *View) key(by By, a *asked, account uint32) string {
-	switch by {
-	case Model:
-		return a.model
-	case Client:
-		return a.client
-	case Day:
-		return a.at.Std().Format("2006-01-02")
-	}
-	if account == 0 || int(account) > len(v.names) {
-		return ""
-	}
-	return v.names[account-1]
-}
-
-// Sums lists the groups by key.
-func (v *View) Sums(by By) []Sum { return v.SumsSince(by, nil) }
-
-// SumsSince lists what the groups have grown by since an earlier state of the
-// same view (nil: its beginning); those that have not are left out.
-func (v *View) SumsSince(by By, earlier *View) []Sum {
-	out := make([]Sum, 0, len(v.sums[by]))
-	for key, s := range v.sums[by] {
-		grown := *s
-		if earlier != nil {
-			if was := earlier.sums[by][key]; was != nil {
-				grown.less(was)
-			}
-			if grown == (Sum{Key: key}) {
-				continue
-			}
+		g := v.group(by, a, no)
+		if count(g); !tells {
+			continue
 		}
-		out = append(out, grown)
-	}
-	slices.SortFunc(out, func(a, b Sum) int { return strings.Compare(a.Key, b.Key) })
-	return out
-}
-
-func (s *Sum) less(was *Sum) {
-	own, its := s.counts(), was.counts()
-	for i := range own {
-		*own[i] -= *its[i]
+		if p := v.part(by, g, at); u != nil {
+			p.told(u)
+		} else {
+			silent(p)
+		}
 	}
 }
 
-// counts are all counts, in the order of the state.
-func (s *Sum) counts() [13]*int64 {
-	return [...]*int64{&s.Requests, &s.Attempts, &s.Served, &s.Failed, &s.Skips, &s.Refusals,
-		&s.Input, &s.CachedInput, &s.CacheWrite, &s.Output, &s.Reasoning, &s.Partial, &s.Unknown}
+// PossiblyBilled: the upstream may have worked on a request that it was sent
+// and whose cost it did not get to tell. A host that was not reached did not;
+// an answer with an error status says that nothing was served.
+func PossiblyBilled(f *events.Failure) bool {
+	if f.Answer.Usage != nil || f.Answer.Free {
+		return false
+	}
+	switch f.Class {
+	case events.ClassTimeout, events.ClassMalformed, events.ClassClientAborted, events.ClassLost:
+		return true
+	case events.ClassNetwork:
+		return f.Scope.Kind != events.ScopeEndpoint
+	}
+	return false
 }

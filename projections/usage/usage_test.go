@@ -1,6 +1,8 @@
 package usage
 
 import (
+	"bytes"
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -48,12 +50,12 @@ func (t *tape) fail(req byte, attempt uint32, account string, followed events.Fo
 
 func (t *tape) sum(test *testing.T, key string) Sum {
 	test.Helper()
-	for _, s := range t.view.Sums(t.by) {
+	for _, s := range t.view.Sums(t.by, nil) {
 		if s.Key == key {
 			return s
 		}
 	}
-	test.Fatalf("no sum of %q in %+v", key, t.view.Sums(t.by))
+	test.Fatalf("no sum of %q in %+v", key, t.view.Sums(t.by, nil))
 	return Sum{}
 }
 
@@ -68,10 +70,10 @@ func Test_B106_costs_belong_to_attempts_and_a_request_counts_once(t *testing.T) 
 	by.routed(1, 2, 2, "m1")
 	by.ok(1, 2, "b", tokens(10, 0, 5))
 	a, b := by.sum(t, "a"), by.sum(t, "b")
-	if a.Requests != 1 || a.Attempts != 1 || a.Failed != 1 || a.Unknown != 1 || a.Input != 0 {
+	if a.Requests != 1 || a.Attempts != 1 || a.Failed != 1 || a.Billed != 1 || a.Unknown != 0 || !a.Input.IsZero() {
 		t.Errorf("a: %+v", a)
 	}
-	if b.Requests != 1 || b.Served != 1 || b.Input != 10 || b.Output != 5 {
+	if b.Requests != 1 || b.Served != 1 || b.Input.N != 10 || b.Output.N != 5 {
 		t.Errorf("b: %+v", b)
 	}
 	client := newTape(Client)
@@ -79,7 +81,7 @@ func Test_B106_costs_belong_to_attempts_and_a_request_counts_once(t *testing.T) 
 	client.fail(1, 1, "a", events.FollowedFailover, nil)
 	client.routed(1, 2, 2, "m1")
 	client.ok(1, 2, "b", tokens(10, 0, 5))
-	if s := client.sum(t, "app"); s.Requests != 1 || s.Attempts != 2 || s.Served != 1 || s.Input != 10 {
+	if s := client.sum(t, "app"); s.Requests != 1 || s.Attempts != 2 || s.Served != 1 || s.Input.N != 10 {
 		t.Errorf("client: %+v", s)
 	}
 }
@@ -88,7 +90,7 @@ func Test_B097_usage_equals_the_upstreams_exactly(t *testing.T) {
 	p := newTape(Account)
 	p.routed(1, 1, 1, "m1")
 	p.ok(1, 1, "a", tokens(2543, 0, 7))
-	if s := p.sum(t, "a"); s.Input != 2543 || s.CachedInput != 0 || s.Served != 1 {
+	if s := p.sum(t, "a"); s.Input.N != 2543 || s.CachedInput.N != 0 || s.Served != 1 {
 		t.Fatalf("%+v", s)
 	}
 }
@@ -99,7 +101,20 @@ func Test_B103_an_answer_that_says_nothing_is_unknown_and_not_zero(t *testing.T)
 	p.ok(1, 1, "a", nil)
 	p.routed(2, 1, 1, "m1")
 	p.ok(2, 1, "a", tokens(0, 0, 0))
-	if s := p.sum(t, "a"); s.Unknown != 1 || s.Served != 2 {
+	if s := p.sum(t, "a"); s.Unknown != 1 || s.Served != 2 || s.Input != (Tokens{Told: 1}) {
+		t.Fatalf("%+v", s)
+	}
+	if b, err := json.Marshal(p.sum(t, "a")); err != nil || !bytes.Contains(b, []byte(`"input_tokens":0,`)) || bytes.Contains(b, []byte("reasoning_tokens")) {
+		t.Errorf("%s: want an input of 0 and no word of reasoning (%v)", b, err)
+	}
+}
+
+func Test_B103_a_failure_that_costs_nothing_is_not_unknown(t *testing.T) {
+	p := newTape(Account)
+	p.routed(1, 1, 1, "m1")
+	p.add(events.Header{Request: uuid.UUID{1}, Attempt: 1, Account: "a"},
+		events.FailureEvent(events.Failure{Class: events.ClassRateLimited, Followed: events.FollowedNothing, Answer: events.Answer{Status: 429}}))
+	if s := p.sum(t, "a"); s.Failed != 1 || s.Unknown != 0 || s.Billed != 0 {
 		t.Fatalf("%+v", s)
 	}
 }
@@ -110,7 +125,7 @@ func TestAStreamThatBrokeOffCountsWhatWasSeen(t *testing.T) {
 	u := tokens(10, 4, 3)
 	u.Partial = true
 	p.fail(1, 1, "a", events.FollowedNothing, u)
-	if s := p.sum(t, "a"); s.Partial != 1 || s.Input != 10 || s.CachedInput != 4 || s.Output != 3 {
+	if s := p.sum(t, "a"); s.Partial != 1 || s.Input.N != 10 || s.CachedInput.N != 4 || s.Output.N != 3 {
 		t.Fatalf("%+v", s)
 	}
 }
@@ -162,7 +177,7 @@ func TestTheNumberOfGroupsIsBounded(t *testing.T) {
 		p.routed(byte(i), 1, 1, "model-"+string(rune('a'+i%26))+time.Duration(i).String())
 		p.ok(byte(i), 1, "a", nil)
 	}
-	if n := len(p.view.sums); n > maxKeys+1 {
+	if n := len(p.view.groups[Model]); n > maxKeys+1 {
 		t.Fatalf("%d groups", n)
 	}
 	if s := p.sum(t, Other); s.Requests < 40 {

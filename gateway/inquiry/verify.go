@@ -131,7 +131,7 @@ func (c *check) upToDamage(ctx context.Context, log Log, head events.Position, w
 		at := c.chain.Last().Position
 		err := log.Scan(ctx, at, ledger.Filter{UpTo: min(at+1, head)}, 1, func(r *ledger.Row) error {
 			e, err := r.Event()
-			return c.next(r, r.ContentHash(), &e, err)
+			return c.next(r, r.Link(c.chain.Last().Hash), &e, err)
 		})
 		switch {
 		case errors.Is(err, ledger.ErrBroken):

@@ -316,6 +316,28 @@ func FailureOf(p Payload) (*Failure, bool) {
 	return nil, false
 }
 
+// ReadingOf is what an event says of quota and when that was said: a reading by
+// itself, or the one inside an answer. nil: it says nothing of quota.
+func ReadingOf(e *Event) (*Reading, Time) {
+	var a *Answer
+	switch p := e.Data.(type) {
+	case *QuotaFetched:
+		return &p.Reading, e.ObservedAt
+	case *AttemptSucceeded:
+		a = &p.Answer
+	default:
+		f, ok := FailureOf(p)
+		if !ok {
+			return nil, 0
+		}
+		a = &f.Answer
+	}
+	if a.AnsweredAt == 0 {
+		return a.Reading, e.ObservedAt
+	}
+	return a.Reading, a.AnsweredAt
+}
+
 // RequestRefused is an answer that Waybill made itself: no attempt of the
 // request got one (R17).
 type RequestRefused struct {

@@ -32,7 +32,7 @@ func (s *service) serveAdmin(context.Context) error {
 	s.api = admin.New(admin.Options{
 		Engine: s.engine, Log: s.ledger, Token: s.source.Env.AdminToken.Reveal(), Hosts: []string{host}, Version: version(),
 		About: admin.About{DataPlane: s.dataURL(), Ledger: redactURL(s.source.Env.Ledger), Sandbox: s.upstream != nil},
-		Ready: s.ready, Checkpoint: s.checkpoints.State, Retention: s.retention.state, Books: books, Prices: s.prices.Load,
+		Ready: s.ready, Checkpoint: s.checkpoints.State, Retention: s.retention.state, Books: books, Prices: s.prices.Load, Spool: s.spoolState,
 		Logger: s.log, Metrics: s.metrics.handler(s.source.Env),
 	})
 	if s.console, err = console.New(console.Options{API: s.api, Logger: s.log}); err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/waybill/waybill/gateway/config"
 	"github.com/waybill/waybill/ledger"
 	"github.com/waybill/waybill/ledger/checkpoint"
+	"github.com/waybill/waybill/projections/story"
 )
 
 // placesOf is where a configuration keeps checkpoints and their key: beside an
@@ -218,5 +219,5 @@ func checkpointNote(k *checkpoint.Keeper, now time.Time) string {
 	case st.Note == nil:
 		return "none yet"
 	}
-	return fmt.Sprintf("position %d, %s ago", st.Head.Position, now.Sub(st.Head.RecordedAt.Std()).Round(time.Second))
+	return fmt.Sprintf("position %d, %s ago", st.Head.Position, story.Span(now.Sub(st.Head.RecordedAt.Std())))
 }

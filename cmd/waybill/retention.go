@@ -19,6 +19,7 @@ import (
 	"github.com/waybill/waybill/ledger"
 	"github.com/waybill/waybill/ledger/archive"
 	"github.com/waybill/waybill/ledger/checkpoint"
+	"github.com/waybill/waybill/projections/story"
 )
 
 // retentionEvery is how often a gateway looks for events that are too old.
@@ -115,9 +116,9 @@ func (r *retention) note(ctx context.Context) string {
 	if err != nil {
 		return "unknown: " + err.Error()
 	}
-	text := fmt.Sprintf("%s, %d events", bytesText(size.Bytes), size.Events)
+	text := fmt.Sprintf("%s, %d events", story.Bytes(size.Bytes), size.Events)
 	if size.Oldest != 0 {
-		text += fmt.Sprintf(", the oldest %s old", r.now().Sub(size.Oldest.Std()).Round(time.Minute))
+		text += fmt.Sprintf(", the oldest %s old", story.Span(r.now().Sub(size.Oldest.Std())))
 	}
 	switch {
 	case r.keep.Retain == 0:
@@ -129,19 +130,6 @@ func (r *retention) note(ctx context.Context) string {
 		return text + "; OLD EVENTS CANNOT BE ARCHIVED: see GET /api/v1/ledger"
 	}
 	return text + fmt.Sprintf("; kept for %s", r.keep.Retain)
-}
-
-// bytesText writes a size as people read it.
-func bytesText(n int64) string {
-	const units = "kMGTP"
-	if n < 1024 {
-		return fmt.Sprintf("%d B", n)
-	}
-	v, i := float64(n)/1024, 0
-	for ; v >= 1024 && i < len(units)-1; i++ {
-		v /= 1024
-	}
-	return fmt.Sprintf("%.1f %ciB", v, units[i]&^0x20)
 }
 
 // archiveDir is where the command archives to when it is not told.

@@ -14,6 +14,7 @@ import (
 	"github.com/waybill/waybill/ledger"
 	"github.com/waybill/waybill/ledger/spool"
 	"github.com/waybill/waybill/ledger/sqlite"
+	"github.com/waybill/waybill/projections/story"
 )
 
 // openSpool takes this process's spool.
@@ -67,15 +68,21 @@ func spoolPath(e config.Environment) (string, error) {
 
 // spoolingNote is for /readyz.
 func spoolingNote(o *engine.Outage) string {
-	return fmt.Sprintf("spooling since %s: %d events wait for the ledger, the spool takes %d bytes of %d; the log says why",
-		o.Since.Std().UTC().Format(time.RFC3339), o.Events, o.Bytes, o.Max)
+	return fmt.Sprintf("spooling since %s: %d events wait for the ledger, the spool takes %s of %s; the log says why",
+		o.Since.Std().UTC().Format(time.RFC3339), o.Events, story.Bytes(o.Bytes), story.Bytes(o.Max))
 }
 
 // spoolCheck shows the bound. A spool that is full shows at the ledger, which
 // is what nothing can be recorded in then.
 func (s *service) spoolCheck() admin.Check {
 	o, _ := s.engine.Outage()
-	return admin.Check{Name: "spool", OK: true, Note: fmt.Sprintf("%d bytes of %d", o.Bytes, o.Max)}
+	return admin.Check{Name: "spool", OK: true, Note: story.Bytes(o.Bytes) + " of " + story.Bytes(o.Max)}
+}
+
+// spoolState is what people are told of the spool.
+func (s *service) spoolState() admin.Spool {
+	o, _ := s.engine.Outage()
+	return admin.Spool{Since: o.Since, Events: o.Events, Bytes: o.Bytes, Max: o.Max}
 }
 
 // doctorSpool says whether something waits for the ledger.

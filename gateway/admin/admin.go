@@ -28,6 +28,7 @@ type Engine interface {
 	View(fn func(v routing.View, at events.Position, now events.Time))
 	Requests(fn func(v *requests.View, at events.Position))
 	InFlight(account uint32) int64
+	Writer() uuid.UUID
 	Append(ctx context.Context, drafts ...events.Draft) ([]events.Event, error)
 	Now() events.Time
 }
@@ -51,6 +52,7 @@ type Options struct {
 	Metrics    http.Handler                      // for /metrics, which guards itself
 	Retention  func() Retention                  // nil: not told
 	Checkpoint func() checkpoint.State           // the latest; nil: none are taken
+	Spool      func() Spool                      // nil: not told
 	Books      ledger.Books                      // of the feeds; nil: there are none
 	Prices     func() *usage.Prices              // what tokens cost; nil, or none: not told
 	Logger     *slog.Logger

@@ -197,10 +197,27 @@ func (a *API) LedgerState(ctx context.Context, m inquiry.Moment) (LedgerState, e
 	if err := a.parts(ctx, &out); err != nil {
 		return LedgerState{}, err
 	}
+	if err := a.others(ctx, &out); err != nil {
+		return LedgerState{}, err
+	}
 	out.Checkpoint = a.signed()
 	a.o.Engine.View(func(_ routing.View, at events.Position, _ events.Time) { out.Folded = at })
 	out.Lag = uint64(max(head.Position, out.Folded) - out.Folded)
 	return out, nil
+}
+
+// others fills in the gateways on the ledger, and what this one has not brought
+// there yet.
+func (a *API) others(ctx context.Context, out *LedgerState) (err error) {
+	if a.o.Spool != nil {
+		s := a.o.Spool()
+		out.Spool = &s
+	}
+	out.Gateways, err = inquiry.Gateways(ctx, a.o.Log, out.Position)
+	for i := range out.Gateways {
+		out.Gateways[i].Own = out.Gateways[i].Writer == a.o.Engine.Writer()
+	}
+	return err
 }
 
 // Verify checks the whole ledger and derives every decision again.

@@ -22,6 +22,17 @@ type LedgerState struct {
 	Size       Size            `json:"size"`
 	Retention  *Retention      `json:"retention"`  // null: not told
 	Checkpoint *Signed         `json:"checkpoint"` // the latest; null: none yet
+	Spool      *Spool          `json:"spool"`      // of this gateway; null: not told
+
+	Gateways []inquiry.Gateway `json:"gateways"` // that wrote one of the newest events; of others nothing is known here
+}
+
+// Spool is what waits in this process for the ledger while that is away.
+type Spool struct {
+	Since  events.Time `json:"since"`  // when the ledger went away; null: it is there
+	Events int         `json:"events"` // that wait for it
+	Bytes  int64       `json:"bytes"`  // that the spool takes
+	Max    int64       `json:"max"`    // of Bytes
 }
 
 // Signed is a checkpoint of the ledger.

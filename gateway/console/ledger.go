@@ -18,12 +18,13 @@ type ledgerPage struct {
 	Feeds  []inquiry.Feed
 	Job    *jobState // the last verification
 	AsOf   events.Position
+	Lately int // how many events tell of the gateways
 }
 
 const ledgerTemplate = "ledger"
 
 func ledgerPageOf(v *visit) (p ledgerPage, err error) {
-	p = ledgerPage{Where: v.frame.About.Ledger}
+	p = ledgerPage{Where: v.frame.About.Ledger, Lately: inquiry.Lately}
 	if p.LedgerState, err = v.c.api.LedgerState(v.r.Context(), inquiry.Moment{}); err != nil {
 		return p, err
 	}

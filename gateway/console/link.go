@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/admin"
@@ -57,6 +58,25 @@ func (f *frame) As(t events.Time) string {
 		return f.Path
 	}
 	return f.Path + "?" + q.Encode()
+}
+
+// step is a way from the page's instant to one near by.
+type step struct {
+	Name string
+	At   events.Time
+}
+
+// Steps are the instants around the page's that the ledger has.
+func (f *frame) Steps() (out []step) {
+	for _, s := range []struct {
+		name string
+		by   time.Duration
+	}{{"\u2212 1 h", -time.Hour}, {"\u2212 1 min", -time.Minute}, {"+ 1 min", time.Minute}, {"+ 1 h", time.Hour}} {
+		if at := f.At.Add(s.by); at >= f.First && at <= f.Now {
+			out = append(out, step{s.name, at})
+		}
+	}
+	return out
 }
 
 // Section is the part of the console that the page belongs to.

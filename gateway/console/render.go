@@ -84,13 +84,14 @@ func functions() template.FuncMap {
 		"clock":   func(t events.Time) string { return t.Std().Format("15:04:05") },
 		"day":     func(t events.Time) string { return t.Std().Format("Mon 2 Jan") },
 		"iso":     func(t events.Time) string { return t.String() },
+		"typed":   func(t events.Time) string { return t.Std().Format("2006-01-02 15:04:05.999999") },
 		"millis":  func(t events.Time) int64 { return t.Std().UnixMilli() },
 		"seconds": seconds,
-		"took":    func(ms int64) string { return story.Span(time.Duration(ms) * time.Millisecond) },
+		"took":    took,
 		"number":  grouped,
 		"tokens":  tokens,
 		"tone":    tone,
-		"bytes":   size,
+		"bytes":   story.Bytes,
 		"moment":  func(t, ref events.Time) moment { return moment{t, ref} },
 		"told":    func(f *frame, text string) template.HTML { return told(f, text) },
 		"scope":   func(f *frame, body any) scoped { return scoped{f, body} },
@@ -193,26 +194,20 @@ func grouped(v any) string {
 	return sign + strings.Join(append([]string{s}, parts...), "\u202f")
 }
 
+// took is a duration for a table.
+func took(ms int64) string {
+	if ms == 0 {
+		return "< 1 ms"
+	}
+	return story.Span(time.Duration(ms) * time.Millisecond)
+}
+
 // seconds is a whole number of them for people.
 func seconds(s int64) string {
 	if s == 0 {
 		return "0 s"
 	}
 	return story.Span(time.Duration(s) * time.Second)
-}
-
-// size is a number of bytes in the largest unit that it fills.
-func size(n int64) string {
-	unit := 0
-	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
-	f := float64(n)
-	for f >= 1024 && unit < len(units)-1 {
-		f, unit = f/1024, unit+1
-	}
-	if unit == 0 {
-		return fmt.Sprintf("%d B", n)
-	}
-	return fmt.Sprintf("%.1f %s", f, units[unit])
 }
 
 // tone is the colour of a word of the contract: a state, an outcome, a class.

@@ -1,6 +1,9 @@
 package console
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gorilla/mux"
@@ -26,6 +29,10 @@ type timelinePage struct {
 	Marks    []mark
 	Series   []series
 	More     bool // the span holds more than what is shown
+	Same     int  // answers that said nothing else of the quota than one just before them
+
+	said, tones string      // by the last answer that is drawn
+	at          events.Time // when
 }
 
 // mark is one event on the timeline.
@@ -51,8 +58,8 @@ type point struct {
 }
 
 // drawn are the events that set an account aside, free it, or speak of its
-// quota. Successes and dispatches are left away: they are most of a ledger, and
-// lists of requests have them.
+// quota by themselves. Dispatches are left away, and successes that say nothing of
+// quota: they are most of a ledger, and lists of requests have them.
 func drawn() []events.Kind {
 	var out []events.Kind
 	for _, k := range events.Kinds() {
@@ -87,17 +94,55 @@ func timeline(v *visit) error {
 		got = got[:maxMarks]
 	}
 	for i := range got {
-		e := &got[i]
-		p.Marks = append(p.Marks, mark{Position: e.Position, At: e.RecordedAt, Lane: lane(e.Data.Kind()), Type: e.Data.Kind().String(),
-			Tone: markTone(e), Summary: story.Summary(e)})
-		p.read(e)
+		p.draw(&got[i], lane(got[i].Data.Kind()))
 	}
-	p.Track, err = v.c.api.Spells(v.r.Context(), inquiry.TrackOf{Account: p.Account, Model: v.r.URL.Query().Get("model"), From: p.From, To: p.To, Most: maxFolded})
+	p.Track, err = v.c.api.Spells(v.r.Context(), inquiry.TrackOf{Account: p.Account, Model: v.r.URL.Query().Get("model"), From: p.From, To: p.To,
+		Most: maxFolded, Visit: p.answer})
 	if err != nil {
 		return err
 	}
 	p.Cut = p.Track.From > p.From
+	p.order()
 	return v.part("account", "timeline", p)
+}
+
+// draw takes an event as a mark, and what it says of quota as points.
+func (p *timelinePage) draw(e *events.Event, lane string) {
+	p.Marks = append(p.Marks, mark{Position: e.Position, At: e.RecordedAt, Lane: lane, Type: e.Data.Kind().String(), Tone: markTone(e), Summary: story.Summary(e)})
+	p.read(e)
+}
+
+// fineness is how many answers a span is drawn with at most while their words
+// change with each of them.
+const fineness = 400
+
+// answer draws a success that says something of the quota, if it says something
+// else than the one drawn before it, and that not at once: most do not.
+func (p *timelinePage) answer(e *events.Event) {
+	r, at := events.ReadingOf(e)
+	if _, ok := e.Data.(*events.AttemptSucceeded); !ok || r == nil {
+		return
+	}
+	said, tones := "", ""
+	for _, w := range bars(story.Windows(r, at)) {
+		said, tones = said+fmt.Sprintln(w.Name, w.Scope, w.Left, w.ResetsAt), tones+w.Name+w.Tone
+	}
+	near := e.RecordedAt.Sub(p.at) < p.To.Sub(p.From)/fineness
+	if tones == p.tones && (near || said == p.said) {
+		p.Same++
+		return
+	}
+	p.said, p.tones, p.at = said, tones, e.RecordedAt
+	p.draw(e, "reading")
+}
+
+// order puts marks and points in the order of their events: answers were read
+// apart.
+func (p *timelinePage) order() {
+	slices.SortStableFunc(p.Marks, func(a, b mark) int { return cmp.Compare(a.Position, b.Position) })
+	for i := range p.Series {
+		slices.SortStableFunc(p.Series[i].Points, func(a, b point) int { return cmp.Compare(a.Position, b.Position) })
+	}
 }
 
 // markTone is the colour of an event: of a failure, its class's.
@@ -114,22 +159,23 @@ func markTone(e *events.Event) string {
 	return "info"
 }
 
-// read takes the windows of a reading as points.
+// read takes the windows that an event speaks of as points.
 func (p *timelinePage) read(e *events.Event) {
-	r, ok := e.Data.(*events.QuotaFetched)
-	if !ok {
+	r, at := events.ReadingOf(e)
+	if r == nil {
 		return
 	}
-	for _, w := range bars(story.Windows(&r.Reading, e.ObservedAt)) {
+	for _, w := range bars(story.Windows(r, at)) {
 		if !w.Known {
 			continue
 		}
-		i := 0
-		for i < len(p.Series) && p.Series[i].Name != w.Name {
-			i++
+		name := w.Name
+		if w.Scope != "account" {
+			name += " of " + w.Scope
 		}
-		if i == len(p.Series) {
-			p.Series = append(p.Series, series{Name: w.Name})
+		i := slices.IndexFunc(p.Series, func(s series) bool { return s.Name == name })
+		if i < 0 {
+			i, p.Series = len(p.Series), append(p.Series, series{Name: name})
 		}
 		p.Series[i].Points = append(p.Series[i].Points, point{e.RecordedAt, w.Wide, e.Position})
 	}

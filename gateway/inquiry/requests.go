@@ -10,7 +10,6 @@ import (
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/views"
-	"github.com/waybill/waybill/ledger/snapshot"
 	"github.com/waybill/waybill/projections/requests"
 	"github.com/waybill/waybill/projections/story"
 )
@@ -26,7 +25,7 @@ func RequestsAt(ctx context.Context, log Log, m Moment, q requests.Query) ([]sto
 	if err != nil {
 		return nil, false, err
 	}
-	h := history{log: log, snaps: snapshot.Of(log, nil), q: q, newer: map[rowKey]int{}, version: requests.New(1).Version()}
+	h := history{log: log, stored: views.HistoryOf(log), q: q, newer: map[rowKey]int{}}
 	whole, err := h.list(ctx, at)
 	if err != nil {
 		return nil, false, fmt.Errorf("list requests: %w", err)
@@ -61,14 +60,13 @@ func keep(limit int) int {
 
 // history lists requests out of a view and the segments before it.
 type history struct {
-	log   Log
-	snaps *snapshot.Store
-	q     requests.Query
+	log    Log
+	stored *views.History
+	q      requests.Query
 
-	version uint32
-	view    *requests.View
-	rows    []requests.Row
-	newer   map[rowKey]int // how many newer segments tell of a row
+	view  *requests.View
+	rows  []requests.Row
+	newer map[rowKey]int // how many newer segments tell of a row
 }
 
 // rowKey tells rows apart, see requests.Override.
@@ -80,21 +78,8 @@ type rowKey struct {
 // list collects the matching rows, as many as the limit needs. whole is false
 // when the segments do not reach back to the beginning.
 func (h *history) list(ctx context.Context, at events.Position) (whole bool, err error) {
-	newest, ok := h.snaps.Newest(ctx, requests.Segments, h.version, at)
-	if !ok {
-		return false, ctx.Err()
-	}
-	last, err := requests.ReadSegment(newest.State)
-	if err != nil {
-		return false, ctx.Err()
-	}
-	end := last.At
-	if _, whole := h.index(ctx, end); !whole {
-		end = last.From // the view has what ended behind it
-	}
-	h.view = requests.New(int(max(views.Every, at-newest.At.Position)))
-	from, err := views.To(ctx, h.log, at, nil, nil, h.view)
-	if err != nil || from != newest.At.Position {
+	end, err := h.open(ctx, at)
+	if end == 0 || err != nil {
 		return false, err
 	}
 	all := h.q
@@ -106,33 +91,55 @@ func (h *history) list(ctx context.Context, at events.Position) (whole bool, err
 	return h.downwards(ctx, end)
 }
 
+// open brings a view to a position, and says where the head stands that it
+// began at; 0: there is none. What had ended by then is left to the segments,
+// unless something of it changed since.
+func (h *history) open(ctx context.Context, at events.Position) (events.Position, error) {
+	v, ok := h.stored.Head(ctx, at)
+	if !ok {
+		return 0, ctx.Err()
+	}
+	head := v.Position()
+	err := views.Each(ctx, h.log, head, at, func(e *events.Event) error { v.Apply(e); return nil })
+	if err == nil && v.Missed() {
+		v = requests.New(int(max(views.Every, at-head)))
+		head, err = views.To(ctx, h.log, at, nil, nil, v)
+	}
+	h.view = v
+	return head, err
+}
+
 // downwards goes from segment to segment until no older one can have a row
 // that comes before those that were found: what ended up to a position began
 // there or before it.
 func (h *history) downwards(ctx context.Context, end events.Position) (bool, error) {
-	for end > 0 {
-		x, ok := h.index(ctx, end)
+	for end > 0 && !h.enough(func(first events.Position) bool { return first > end }) {
+		x, ok := h.stored.Index(ctx, end)
 		if !ok {
 			return false, ctx.Err()
 		}
-		if ok, err := h.segment(ctx, x); !ok || err != nil {
-			return false, err
+		for _, part := range slices.Backward(x.May(h.view, &h.q)) {
+			if high := x.Highest(part + 1); h.enough(func(first events.Position) bool { return first > high }) {
+				break
+			}
+			if !h.part(ctx, x, part) {
+				return false, ctx.Err()
+			}
 		}
 		h.overridden(x, 1)
-		if end = x.From; h.enough(func(first events.Position) bool { return first > x.From }) {
-			break
-		}
+		end = x.From
 	}
 	return true, nil
 }
 
 // upwards reads the indexes down to where the answer may begin, and then the
 // segments from there until no younger one can have a row that comes before
-// those that were found: what ends later began later, or was open.
+// those that were found: what ends later began later, or was open, or is told
+// anew there.
 func (h *history) upwards(ctx context.Context, end events.Position) (bool, error) {
 	var list []*requests.Index
 	for end > h.q.After {
-		x, ok := h.index(ctx, end)
+		x, ok := h.stored.Index(ctx, end)
 		if !ok {
 			return false, ctx.Err()
 		}
@@ -142,12 +149,14 @@ func (h *history) upwards(ctx context.Context, end events.Position) (bool, error
 	}
 	for _, x := range slices.Backward(list) {
 		h.overridden(x, -1)
-		if ok, err := h.segment(ctx, x); !ok || err != nil {
-			return false, err
+		for _, part := range x.May(h.view, &h.q) {
+			if !h.part(ctx, x, part) {
+				return false, ctx.Err()
+			}
 		}
-		settled := x.At
+		settled := h.toldBelow(x.At)
 		if x.OpenLow != 0 {
-			settled = x.OpenLow - 1
+			settled = min(settled, x.OpenLow-1)
 		}
 		if h.enough(func(first events.Position) bool { return first <= settled }) {
 			break
@@ -159,8 +168,20 @@ func (h *history) upwards(ctx context.Context, end events.Position) (bool, error
 // overridden counts the rows that a segment tells anew.
 func (h *history) overridden(x *requests.Index, n int) {
 	for _, o := range x.Overridden {
-		h.newer[rowKey{o.ID, o.First}] += n
+		k := rowKey{o.ID, o.First}
+		if h.newer[k] += n; h.newer[k] == 0 {
+			delete(h.newer, k)
+		}
 	}
+}
+
+// toldBelow is the position up to which no row is told anew by a newer segment,
+// at most the one given.
+func (h *history) toldBelow(at events.Position) events.Position {
+	for k := range h.newer {
+		at = min(at, k.first-1)
+	}
+	return at
 }
 
 // enough says whether more rows than the limit are known of which nothing that
@@ -178,30 +199,10 @@ func (h *history) enough(settled func(events.Position) bool) bool {
 	return n > h.q.Limit
 }
 
-// index is that of the segment which ends at a position.
-func (h *history) index(ctx context.Context, at events.Position) (*requests.Index, bool) {
-	s, ok := h.snaps.Newest(ctx, requests.Indexes, h.version, at)
-	if !ok || s.At.Position != at {
-		return nil, false
-	}
-	x, err := requests.ReadIndex(s.State)
-	return x, err == nil && x.At == at && x.From < at
-}
-
-// segment takes the matching rows of a segment, if it may have any. It is false
-// when the segment is not there: a fold from zero answers instead.
-func (h *history) segment(ctx context.Context, x *requests.Index) (bool, error) {
-	if !x.May(h.view, &h.q) {
-		return true, nil
-	}
-	s, ok := h.snaps.Newest(ctx, requests.Segments, h.version, x.At)
-	if !ok || s.At.Position != x.At {
-		return false, ctx.Err()
-	}
-	if err := requests.EachEnded(s.State, x.Sessions(&h.q), h.take); err != nil {
-		return false, ctx.Err()
-	}
-	return true, nil
+// part takes the matching rows of a part of a segment. It is false when that is
+// not there: a fold from zero answers instead.
+func (h *history) part(ctx context.Context, x *requests.Index, part int) bool {
+	return h.stored.EachRow(ctx, x, part, x.Sessions(&h.q), h.take)
 }
 
 // take keeps a row that is asked for, unless something newer tells of it.

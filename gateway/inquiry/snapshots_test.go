@@ -38,7 +38,11 @@ func history(t *testing.T, accounts, n int) *ledger.Log {
 	t.Cleanup(g.Close)
 	g.Spent(names[1], played.Begin.Add(24*3600e9))
 	g.Ask(played.Answer{Class: events.ClassServerError, Status: 500})
-	g.Traffic(5, n, 40)
+	late := events.Header{Request: g.Ask(played.Answer{Hangs: true}), Attempt: 1, Account: names[0]}
+	g.Do(late, events.FailureEvent(events.Failure{Class: events.ClassLost}))
+	g.Traffic(5, n/2, 40)
+	g.Do(late, &events.AttemptSucceeded{Answer: events.Answer{Status: 200}}) // it was not lost, and ended segments ago
+	g.Traffic(6, n-n/2, 40)
 	if err := views.NewKeeper(g.Log, 50, nil).Finish(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -29,6 +29,8 @@ type TrackOf struct {
 	Account, Model string
 	From, To       events.Time
 	Most           events.Position // events that are folded at most, the latest ones
+
+	Visit func(*events.Event) // sees the account's events that are folded; it may keep a payload, not the event; nil: nobody does
 }
 
 // Spells folds to the beginning of a span and follows an account's verdict
@@ -66,6 +68,9 @@ func Spells(ctx context.Context, log Log, o TrackOf) (Track, error) {
 		t.look(e.RecordedAt)
 		if e.Account == o.Account {
 			t.override(e)
+			if o.Visit != nil {
+				o.Visit(e)
+			}
 		}
 		return nil
 	})

@@ -89,11 +89,8 @@ func auditFrom(ctx context.Context, log Log, own []events.Event, b *story.Builde
 func firstView(own []events.Event) events.Position {
 	at := own[0].Position - 1
 	for i := range own {
-		switch p := own[i].Data.(type) {
-		case *events.AttemptRouted:
-			at = min(at, p.Stamp.View)
-		case *events.RequestRefused:
-			at = min(at, p.Stamp.View)
+		if view, ok := viewOf(own[i].Data); ok {
+			at = min(at, view)
 		}
 	}
 	return at

@@ -109,8 +109,12 @@ func states(t *testing.T) (out []string) {
 		for _, p := range views {
 			digest(p.Name(), p.Version(), n, p.AppendState(nil))
 		}
-		digest(requests.Segments, rows.Version(), n, rows.AppendSegment(nil))
-		digest(requests.Indexes, rows.Version(), n, rows.AppendIndex(nil))
+		segment := rows.Segment()
+		digest(requests.Heads, rows.Version(), n, rows.AppendHead(nil))
+		digest(requests.Indexes, rows.Version(), n, segment.Index().AppendState(nil))
+		for part := range segment.Parts() {
+			digest(requests.PartName(part), rows.Version(), n, segment.AppendPart(nil, part))
+		}
 		rows.Cut()
 	}
 	if err := lines.Err(); err != nil || len(out) < 4*7 {

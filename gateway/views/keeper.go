@@ -87,7 +87,7 @@ func (k *Keeper) Finish(ctx context.Context) error {
 	if err != nil || k.head.Position%k.every == 0 {
 		return err
 	}
-	if err := k.save(ctx, false); err != nil {
+	if err := k.save(ctx); err != nil {
 		return err
 	}
 	return k.thin(ctx)
@@ -149,7 +149,7 @@ func (k *Keeper) boundary(ctx context.Context) error {
 		k.requests.Cut()
 		return nil
 	}
-	err := k.save(ctx, true)
+	err := k.save(ctx)
 	if err == nil {
 		err = k.thin(ctx)
 	}
@@ -160,9 +160,10 @@ func (k *Keeper) boundary(ctx context.Context) error {
 	return err
 }
 
-// save stores the states. An index goes with a segment that is whole.
-func (k *Keeper) save(ctx context.Context, whole bool) error {
-	list := make([]ledger.Snapshot, 0, len(k.all)+1)
+// save stores the states and the segment.
+func (k *Keeper) save(ctx context.Context) error {
+	segment := k.requests.Segment()
+	list := make([]ledger.Snapshot, 0, len(k.all)+1+segment.Parts())
 	add := func(name string, version uint32, state []byte) {
 		list = append(list, ledger.Snapshot{Name: name, Version: version, At: k.head, State: state})
 	}
@@ -171,9 +172,11 @@ func (k *Keeper) save(ctx context.Context, whole bool) error {
 			add(p.Name(), p.Version(), p.AppendState(nil))
 		}
 	}
-	add(requests.Segments, k.requests.Version(), k.requests.AppendSegment(nil))
-	if whole {
-		add(requests.Indexes, k.requests.Version(), k.requests.AppendIndex(nil))
+	version := k.requests.Version()
+	add(requests.Heads, version, k.requests.AppendHead(nil))
+	add(requests.Indexes, version, segment.Index().AppendState(nil))
+	for n := range segment.Parts() {
+		add(requests.PartName(n), version, segment.AppendPart(nil, n))
 	}
 	return k.snaps.Save(ctx, list...)
 }

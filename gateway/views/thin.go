@@ -11,8 +11,8 @@ import (
 
 // budget is how many bytes the states of one projection may take. Beyond it
 // every other one of the older half is dropped: what lies long back is then
-// answered from a snapshot that is further away. Segments and indexes are a
-// history, not states: they are kept whole, and are a tenth of the ledger.
+// answered from a snapshot that is further away. What is historic is no state:
+// it is kept whole, and is a tenth of the ledger.
 const budget = 128 << 20
 
 // thin drops what is not needed any more: states of other versions and
@@ -23,18 +23,22 @@ func (k *Keeper) thin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	versions := map[string]uint32{requests.Segments: k.requests.Version(), requests.Indexes: k.requests.Version()}
+	versions := map[string]uint32{}
 	for _, p := range k.all {
-		versions[p.Name()] = p.Version()
+		versions[nameOf(p)] = p.Version()
 	}
 	var drop []ledger.SnapshotPlace
 	states := map[string][]ledger.SnapshotPlace{}
 	for _, p := range all {
-		switch v, known := versions[p.Name]; {
+		v, known := versions[p.Name]
+		if requests.Historic(p.Name) {
+			v, known = k.requests.Version(), true
+		}
+		switch {
 		case known && p.Version > v: // of a newer release that shares the ledger
 		case !known || p.Version < v, p.Position%k.every != 0 && p.Position < k.head.Position:
 			drop = append(drop, p)
-		case p.Name != requests.Segments && p.Name != requests.Indexes:
+		case !requests.Historic(p.Name):
 			states[p.Name] = append(states[p.Name], p)
 		}
 	}

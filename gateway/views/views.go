@@ -90,7 +90,7 @@ func common(ctx context.Context, snaps *snapshot.Store, upTo events.Position, al
 // nameOf is what a projection's states are stored under.
 func nameOf(p projections.Projection) string {
 	if _, ok := p.(*requests.View); ok {
-		return requests.Segments
+		return requests.Heads
 	}
 	return p.Name()
 }
@@ -117,29 +117,7 @@ func load(ctx context.Context, snaps *snapshot.Store, found []ledger.Snapshot, a
 
 func loadOne(ctx context.Context, snaps *snapshot.Store, s *ledger.Snapshot, p projections.Projection) bool {
 	if v, ok := p.(*requests.View); ok {
-		return loadRequests(ctx, snaps, s, v)
+		return (&History{snaps, v.Version()}).load(ctx, s, v)
 	}
 	return p.LoadState(s.State) == nil
-}
-
-// loadRequests joins as many segments as hold what the view holds.
-func loadRequests(ctx context.Context, snaps *snapshot.Store, s *ledger.Snapshot, v *requests.View) bool {
-	var segments []*requests.Segment
-	for ended := 0; ; {
-		seg, err := requests.ReadSegment(s.State)
-		if err != nil {
-			return false
-		}
-		segments = append(segments, seg)
-		if ended += seg.Own(); ended >= v.Holds() || seg.From == 0 {
-			break
-		}
-		before, ok := snaps.Newest(ctx, requests.Segments, v.Version(), seg.From)
-		if !ok || before.At.Position != seg.From {
-			return false
-		}
-		s = &before
-	}
-	v.Adopt(requests.Join(v.Holds(), segments...))
-	return true
 }

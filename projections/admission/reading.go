@@ -79,7 +79,7 @@ func empty(w *events.Window) bool {
 // something that gates a model, without a reset ahead of it: that parks
 // nothing, and a new reading is wanted (R1, R10).
 func AsksAgain(e *events.Event) bool {
-	r, at := readingOf(e)
+	r, at := events.ReadingOf(e)
 	if r == nil {
 		return false
 	}
@@ -88,24 +88,6 @@ func AsksAgain(e *events.Event) bool {
 		gates := w.Scope.Kind != events.ScopeNone && w.Scope.Kind != events.ScopeRequest
 		return gates && speaks(&w) && empty(&w) && !ahead(w.ResetsAt, at)
 	})
-}
-
-// readingOf is the reading that an event holds and its time, nil when it holds none.
-func readingOf(e *events.Event) (*events.Reading, events.Time) {
-	var a *events.Answer
-	switch p := e.Data.(type) {
-	case *events.QuotaFetched:
-		return &p.Reading, e.ObservedAt
-	case *events.AttemptSucceeded:
-		a = &p.Answer
-	default:
-		f, ok := events.FailureOf(p)
-		if !ok {
-			return nil, 0
-		}
-		a = &f.Answer
-	}
-	return a.Reading, orTime(a.AnsweredAt, e.ObservedAt)
 }
 
 func ahead(reset, at events.Time) bool { return reset > at && reset <= at.Add(farthest) }

@@ -16,21 +16,24 @@ const (
 	bloomBits = 12
 )
 
-// Index says what a segment may hold, so that a question reads those alone that
-// may answer it.
+// Index says what a segment may hold, and which part of it, so that a question
+// reads those parts alone that may answer it.
 type Index struct {
 	From, At   events.Position
-	Rows       uint32
-	Low, High  events.Position // of the first positions of its rows
-	OpenLow    events.Position // of what was open at its end; 0: nothing was
-	Since      events.Time     // when its first row began
-	Until      events.Time     // and its last
-	Outcomes   uint32          // a bit for each
+	OpenLow    events.Position // first position of what was open at its end; 0: nothing was
 	Clients    names
 	Models     names
-	Tried      []uint32
-	Skipped    []uint32
+	Parts      []Part
 	Overridden []Override // rows that began before it: what earlier segments say of them counts no more
+}
+
+// Part says what a part of a segment may hold.
+type Part struct {
+	Low, High    events.Position // of the first positions of its rows
+	Since, Until events.Time     // when the first of its rows began, and the last
+	Outcomes     uint32          // a bit for each
+	Tried        []uint32
+	Skipped      []uint32
 
 	sessions []byte // a Bloom filter
 }
@@ -65,41 +68,42 @@ func (n *names) state(c *canon.Coder) {
 
 // Index sums the segment up.
 func (s *Segment) Index() *Index {
-	x := &Index{From: s.From, At: s.At, Rows: uint32(len(s.Ended)), sessions: make([]byte, (len(s.Ended)*bloomBits+7)/8)}
-	tried, skipped := map[uint32]bool{}, map[uint32]bool{}
+	x := &Index{From: s.From, At: s.At}
+	if len(s.open) > 0 {
+		x.OpenLow = s.open[0].First
+	}
+	for n := range s.Parts() {
+		x.Parts = append(x.Parts, partOfRows(s.part(n)))
+	}
 	for _, r := range s.Ended {
-		x.row(r, tried, skipped)
+		x.Clients.add(r.Client)
+		x.Models.add(r.Asked)
+		if r.First <= x.From {
+			x.Overridden = append(x.Overridden, Override{r.First, r.ID})
+		}
 	}
-	if len(s.Open) > 0 {
-		x.OpenLow = s.Open[0].First
-	}
-	x.Tried, x.Skipped = sorted(tried), sorted(skipped)
 	return x
 }
 
-func (x *Index) row(r *Row, tried, skipped map[uint32]bool) {
-	if x.Low == 0 || r.First < x.Low {
-		x.Low = r.First
+func partOfRows(list []*Row) Part {
+	p := Part{Low: list[0].First, Since: list[0].Started, sessions: make([]byte, (len(list)*bloomBits+7)/8)}
+	tried, skipped := map[uint32]bool{}, map[uint32]bool{}
+	for _, r := range list {
+		p.Low, p.High = min(p.Low, r.First), max(p.High, r.First)
+		p.Since, p.Until = min(p.Since, r.Started), max(p.Until, r.Started)
+		p.Outcomes |= 1 << r.Outcome
+		for _, n := range r.Tried {
+			tried[n] = true
+		}
+		for _, n := range r.Skipped {
+			skipped[n] = true
+		}
+		for _, bit := range p.bits(r.Session) {
+			p.sessions[bit/8] |= 1 << (bit % 8)
+		}
 	}
-	if x.Since == 0 || r.Started < x.Since {
-		x.Since = r.Started
-	}
-	x.High, x.Until = max(x.High, r.First), max(x.Until, r.Started)
-	x.Outcomes |= 1 << r.Outcome
-	x.Clients.add(r.Client)
-	x.Models.add(r.Asked)
-	for _, n := range r.Tried {
-		tried[n] = true
-	}
-	for _, n := range r.Skipped {
-		skipped[n] = true
-	}
-	for _, bit := range x.bits(r.Session) {
-		x.sessions[bit/8] |= 1 << (bit % 8)
-	}
-	if r.First <= x.From {
-		x.Overridden = append(x.Overridden, Override{r.First, r.ID})
-	}
+	p.Tried, p.Skipped = sorted(tried), sorted(skipped)
+	return p
 }
 
 func sorted(set map[uint32]bool) []uint32 {
@@ -112,36 +116,56 @@ func sorted(set map[uint32]bool) []uint32 {
 }
 
 // bits are where a session stands in the filter.
-func (x *Index) bits(d events.Digest) [2]uint64 {
-	n := uint64(len(x.sessions)) * 8
+func (p *Part) bits(d events.Digest) [2]uint64 {
+	n := uint64(len(p.sessions)) * 8
 	return [2]uint64{binary.BigEndian.Uint64(d[:8]) % n, binary.BigEndian.Uint64(d[8:16]) % n}
 }
 
-func (x *Index) session(d events.Digest) bool {
-	for _, bit := range x.bits(d) {
-		if x.sessions[bit/8]&(1<<(bit%8)) == 0 {
+func (p *Part) session(d events.Digest) bool {
+	for _, bit := range p.bits(d) {
+		if p.sessions[bit/8]&(1<<(bit%8)) == 0 {
 			return false
 		}
 	}
 	return true
 }
 
-// May says whether the segment may hold a row that is asked for.
-func (x *Index) May(v *View, q *Query) bool {
-	switch {
-	case x.Rows == 0,
-		q.Since != 0 && x.Until < q.Since,
-		q.Until != 0 && x.Since >= q.Until,
-		q.Outcome != nil && x.Outcomes&(1<<*q.Outcome) == 0,
-		q.Account != "" && !v.has(x.Tried, q.Account),
-		q.Skipped != "" && !v.has(x.Skipped, q.Skipped),
-		!x.Clients.may(q.Client), !x.Models.may(q.Model),
-		q.Before != 0 && x.Low >= q.Before,
-		q.After != 0 && x.High <= q.After:
-		return false
+// May lists the parts that may hold a row that is asked for.
+func (x *Index) May(v *View, q *Query) (parts []int) {
+	if !x.Clients.may(q.Client) || !x.Models.may(q.Model) {
+		return nil
 	}
 	sessions := x.Sessions(q)
-	return sessions == nil || slices.ContainsFunc(sessions, x.session)
+	for n := range x.Parts {
+		if x.Parts[n].may(v, q, sessions) {
+			parts = append(parts, n)
+		}
+	}
+	return parts
+}
+
+func (p *Part) may(v *View, q *Query, sessions []events.Digest) bool {
+	switch {
+	case q.Since != 0 && p.Until < q.Since,
+		q.Until != 0 && p.Since >= q.Until,
+		q.Outcome != nil && p.Outcomes&(1<<*q.Outcome) == 0,
+		q.Account != "" && !v.has(p.Tried, q.Account),
+		q.Skipped != "" && !v.has(p.Skipped, q.Skipped),
+		q.Before != 0 && p.Low >= q.Before,
+		q.After != 0 && p.High <= q.After:
+		return false
+	}
+	return sessions == nil || slices.ContainsFunc(sessions, p.session)
+}
+
+// Highest is the highest first position of a row in the first n parts, or before
+// the segment.
+func (x *Index) Highest(n int) events.Position {
+	high := x.From
+	for i := range x.Parts[:n] {
+		high = max(high, x.Parts[i].High)
+	}
+	return high
 }
 
 // Sessions are the digests that the session which is asked for may have here:
@@ -175,29 +199,33 @@ func ReadIndex(b []byte) (*Index, error) {
 	x := &Index{}
 	c := canon.Reader(b)
 	x.state(c)
-	if x.Rows > 0 && len(x.sessions) == 0 {
-		c.Fail()
-	}
 	return x, c.Close()
 }
 
 func (x *Index) state(c *canon.Coder) {
-	for _, p := range []*events.Position{&x.From, &x.At, &x.Low, &x.High, &x.OpenLow} {
-		canon.Uint(c, p)
-	}
-	canon.Uint(c, &x.Rows)
-	canon.Int(c, &x.Since)
-	canon.Int(c, &x.Until)
-	canon.Uint(c, &x.Outcomes)
+	canon.Uint(c, &x.From)
+	canon.Uint(c, &x.At)
+	canon.Uint(c, &x.OpenLow)
 	x.Clients.state(c)
 	x.Models.state(c)
-	canon.Slice(c, &x.Tried, canon.Uint[uint32])
-	canon.Slice(c, &x.Skipped, canon.Uint[uint32])
+	canon.Slice(c, &x.Parts, func(c *canon.Coder, p *Part) { p.state(c) })
 	canon.Slice(c, &x.Overridden, func(c *canon.Coder, o *Override) {
 		canon.Uint(c, &o.First)
 		c.Fixed(o.ID[:])
 	})
-	s := string(x.sessions)
+}
+
+func (p *Part) state(c *canon.Coder) {
+	canon.Uint(c, &p.Low)
+	canon.Uint(c, &p.High)
+	canon.Int(c, &p.Since)
+	canon.Int(c, &p.Until)
+	canon.Uint(c, &p.Outcomes)
+	canon.Numbers(c, &p.Tried)
+	canon.Numbers(c, &p.Skipped)
+	s := string(p.sessions)
 	c.String(&s)
-	x.sessions = []byte(s)
+	if p.sessions = []byte(s); s == "" {
+		c.Fail()
+	}
 }

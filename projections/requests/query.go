@@ -76,6 +76,10 @@ func (v *View) List(q Query) (rows []Row, more bool) {
 	return rows, more
 }
 
+// Missed says whether an event was of a request that began before the view's
+// head and had ended by then, so that one which holds what ended would tell of it.
+func (v *View) Missed() bool { return v.missed }
+
 // Holds is how many ended requests the view holds at most.
 func (v *View) Holds() int { return v.keep }
 

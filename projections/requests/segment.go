@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -11,24 +13,35 @@ import (
 	"github.com/waybill/waybill/projections/canon"
 )
 
-// Segments is the name that the segments of the history are stored under, and
-// Indexes the one of their indexes. Their version is the view's.
+// The names that the history is stored under, at the end of each segment: what
+// the view holds beside what ended, the segment's rows in parts (PartName), and
+// its index. Their version is the view's.
 const (
-	Segments = "requests.segments"
-	Indexes  = "requests.index"
+	Heads   = "requests.head"
+	Indexes = "requests.index"
+	partOf  = "requests.rows."
 )
 
+// PartName is the name of one part of a segment's rows.
+func PartName(n int) string { return partOf + strconv.Itoa(n) }
+
+// Historic says whether a name is of a history, of which all is kept, and not of
+// a state, of which the newest would do.
+func Historic(name string) bool { return name == Indexes || strings.HasPrefix(name, partOf) }
+
+// partRows is how many rows are stored together: few, so that finding one of
+// them costs little, and as many as pack well.
+const partRows = 256
+
 // Segment is the history of requests from one position to another: what ended
-// there, in order of ending, and what was open at its end. A row that changed
-// after its end (it was lost, and then its true outcome came) stands in the
-// segment of the change once more, and what stands there counts. Segments that
-// follow each other give the view at the end of the last.
+// there, in order of ending. A row that changed after its end (it was lost, and
+// then its true outcome came) stands in the segment of the change once more, and
+// what stands there counts.
 type Segment struct {
 	From, At events.Position // after From, up to At
-	Open     []*Row
 	Ended    []*Row
 
-	head View // what else the view holds: names, lists, the last trouble
+	open []*Row // at its end
 }
 
 // Record makes the view note what ends from here on, for segments. A view that
@@ -49,17 +62,9 @@ func (v *View) touch(r *Row) {
 	}
 }
 
-// AppendSegment appends what was noted since Record or Cut, and what is open.
-func (v *View) AppendSegment(b []byte) []byte {
-	c := canon.Writer(b)
-	s := v.segment()
-	s.state(c)
-	return c.Bytes()
-}
-
-// segment is what was noted; it shares its rows with the view.
-func (v *View) segment() *Segment {
-	s := &Segment{From: v.from, At: v.at, Open: v.openRows(), head: *v}
+// Segment is what was noted since Record or Cut; it shares its rows with the view.
+func (v *View) Segment() *Segment {
+	s := &Segment{From: v.from, At: v.at, open: v.openRows()}
 	seen := make(map[*Row]bool, len(v.noted))
 	for _, r := range v.noted {
 		if !seen[r] {
@@ -73,36 +78,43 @@ func (v *View) segment() *Segment {
 // Cut says that the segment is stored: the next one begins here.
 func (v *View) Cut() { v.from, v.noted = v.at, nil }
 
-// ReadSegment reads what AppendSegment wrote.
-func ReadSegment(b []byte) (*Segment, error) {
-	s := &Segment{head: *New(1)}
-	c := canon.Reader(b)
-	s.state(c)
+// Parts is how many parts the rows are stored in.
+func (s *Segment) Parts() int { return (len(s.Ended) + partRows - 1) / partRows }
+
+func (s *Segment) part(n int) []*Row { return s.Ended[n*partRows : min((n+1)*partRows, len(s.Ended))] }
+
+// AppendPart appends one part of the rows.
+func (s *Segment) AppendPart(b []byte, n int) []byte {
+	c, part := canon.Writer(b), s.part(n)
+	canon.Slice(c, &part, nestedRow)
+	return c.Bytes()
+}
+
+// Take adds the rows of the next part, as AppendPart wrote it.
+func (s *Segment) Take(part []byte) error {
+	c := canon.Reader(part)
+	var taken []*Row
+	canon.Slice(c, &taken, nestedRow)
 	if err := c.Close(); err != nil {
-		return nil, fmt.Errorf("read segment of requests: %w", err)
+		return fmt.Errorf("read rows of requests: %w", err)
 	}
-	s.At = s.head.at
-	return s, nil
+	s.Ended = append(s.Ended, taken...)
+	return nil
 }
 
-func (s *Segment) state(c *canon.Coder) {
-	canon.Uint(c, &s.From)
-	canon.Slice(c, &s.Ended, func(c *canon.Coder, p **Row) { // first, so that a list reads nothing else
-		if c.Reading() {
-			*p = &Row{}
-		}
-		c.Nested((*p).state)
-	})
-	s.head.state(c, &s.Open, nil)
+// nestedRow is a row that a reader may pass over.
+func nestedRow(c *canon.Coder, p **Row) {
+	if c.Reading() {
+		*p = &Row{}
+	}
+	c.Nested((*p).state)
 }
 
-// EachEnded reads the rows of a segment alone, in order of ending, one over the
-// other: fn must keep none. sessions narrows to the rows of some; nil: all.
-func EachEnded(b []byte, sessions []events.Digest, fn func(*Row)) error {
-	c := canon.Reader(b)
-	var from events.Position
+// EachRow reads the rows of a part, in order of ending, one over the other: fn
+// must keep none. sessions narrows to the rows of some; nil: all.
+func EachRow(part []byte, sessions []events.Digest, fn func(*Row)) error {
+	c := canon.Reader(part)
 	var r Row
-	canon.Uint(c, &from)
 	for range c.Len(0) {
 		raw := c.Raw()
 		if c.Err() != nil {
@@ -117,7 +129,28 @@ func EachEnded(b []byte, sessions []events.Digest, fn func(*Row)) error {
 		}
 		fn(&r)
 	}
-	return c.Err()
+	return c.Close()
+}
+
+// AppendHead appends what the view holds beside what ended.
+func (v *View) AppendHead(b []byte) []byte {
+	c, open := canon.Writer(b), v.openRows()
+	v.state(c, &open, nil)
+	return c.Bytes()
+}
+
+// ReadHead is a view that stands where AppendHead was called and holds nothing
+// that ended, and from there on at most keep of what ends.
+func ReadHead(b []byte, keep int) (*View, error) {
+	v, c := New(keep), canon.Reader(b)
+	var open []*Row
+	v.state(c, &open, nil)
+	if err := c.Close(); err != nil {
+		return nil, fmt.Errorf("read head of requests: %w", err)
+	}
+	v.from = v.at
+	v.restore(open, nil)
+	return v, nil
 }
 
 // rowKey tells rows apart: a request that comes back after its row was dropped
@@ -127,17 +160,13 @@ type rowKey struct {
 	first events.Position
 }
 
-// Join is the view at the end of the first segment; the others lie before it,
-// each before the one that it follows in the list, as many as hold keep ended
-// requests.
-func Join(keep int, segments ...*Segment) *View {
-	newest := segments[0]
-	v := New(keep)
-	v.at, v.dropped, v.trouble, v.names, v.lists = newest.head.at, newest.head.dropped, newest.head.trouble, newest.head.names, newest.head.lists
+// Join gives a view that was read from a head what ended before it: the first
+// segment ends there, each other one where the one before it in the list begins.
+func (v *View) Join(segments ...*Segment) {
 	var ended []*Row
 	place := map[rowKey]int{}
-	for i := len(segments) - 1; i >= 0; i-- {
-		for _, r := range segments[i].Ended {
+	for _, s := range slices.Backward(segments) {
+		for _, r := range s.Ended {
 			k := rowKey{r.ID, r.First}
 			if at, known := place[k]; known {
 				ended[at] = r
@@ -147,9 +176,8 @@ func Join(keep int, segments ...*Segment) *View {
 			ended = append(ended, r)
 		}
 	}
-	v.restore(newest.Open, ended[max(0, len(ended)-v.keep):])
-	v.from, v.noted = newest.From, newest.Ended
-	return v
+	v.restore(v.openRows(), ended[max(0, len(ended)-v.keep):])
+	v.from, v.noted = segments[0].From, segments[0].Ended
 }
 
 // Adopt takes over what a joined view holds.
@@ -170,6 +198,3 @@ func (s *Segment) Own() (n int) {
 	}
 	return n
 }
-
-// AppendIndex appends the index of the segment that AppendSegment gives.
-func (v *View) AppendIndex(b []byte) []byte { return v.segment().Index().AppendState(b) }

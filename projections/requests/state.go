@@ -50,6 +50,7 @@ func (v *View) restore(open, ended []*Row) {
 	for i, id := range v.names {
 		v.byName[id] = uint32(i + 1)
 	}
+	v.idle = nil
 	for _, r := range ended {
 		v.rows[r.ID] = r
 	}
@@ -72,7 +73,7 @@ func rowState(c *canon.Coder, p **Row) {
 
 // state writes the row, or reads it over whatever it held.
 func (r *Row) state(c *canon.Coder) {
-	c.Fixed(r.Session[:]) // first: EachEnded looks at it before it reads the rest
+	c.Fixed(r.Session[:]) // first: EachRow looks at it before it reads the rest
 	c.Fixed(r.ID[:])
 	c.Fixed(r.Writer[:])
 	canon.Int(c, &r.Started)

@@ -36,6 +36,7 @@ type View struct {
 	ended   []*Row // ring in order of ending, `next` is the oldest once full
 	next    int
 	dropped events.Position // highest First of a row that was dropped
+	missed  bool            // an event was of a request that is not held
 	trouble uuid.UUID       // the last refused or failed one
 	idle    []idleSince     // candidates for idleLimit, by position
 	spare   []*Row
@@ -71,7 +72,7 @@ func NewFiltered(keep int, q Query) *View {
 func (v *View) Name() string { return "requests" }
 
 // Version implements projections.Projection.
-func (v *View) Version() uint32 { return 4 }
+func (v *View) Version() uint32 { return 5 }
 
 // Position is the last one folded.
 func (v *View) Position() events.Position { return v.at }
@@ -137,6 +138,7 @@ func (v *View) skips(r *Row, e *events.Event, verdicts []events.Verdict, at even
 func (v *View) row(e *events.Event, s *events.Stamp) *Row {
 	r := v.rows[e.Request]
 	if r == nil {
+		v.missed = v.missed || e.Attempt > 1
 		r = v.blank()
 		r.ID, r.Writer, r.Started, r.First = e.Request, e.Writer, s.DecidedAt, e.Position
 		r.Client, r.Dialect, r.Asked, r.Session = s.Client, s.Dialect, s.Asked, s.Session
@@ -244,6 +246,7 @@ func reached(f *events.Failure) uint32 {
 // append what another had to call lost.
 func (v *View) answered(e *events.Event) *Row {
 	r := v.rows[e.Request]
+	v.missed = v.missed || r == nil
 	if r == nil || r.Outcome == Served {
 		return nil
 	}

@@ -48,6 +48,19 @@ func Span(d time.Duration) string {
 	return units(d, 24*time.Hour, "days", time.Hour, "h", 14*24*time.Hour)
 }
 
+// Bytes is a number of them for people, in the largest unit that it fills.
+func Bytes(n int64) string {
+	const units = "KMGTP"
+	if n < 1024 {
+		return fmt.Sprintf("%d B", n)
+	}
+	v, i := float64(n)/1024, 0
+	for ; v >= 1024 && i < len(units)-1; i++ {
+		v /= 1024
+	}
+	return fmt.Sprintf("%.1f %ciB", v, units[i])
+}
+
 // units leaves the smaller unit away where it is zero or does not matter.
 func units(d, big time.Duration, bigName string, small time.Duration, smallName string, coarse time.Duration) string {
 	n, rest := d/big, d%big/small

@@ -122,7 +122,7 @@ func (t *teller) said(e *events.Event, c events.Cell) string {
 	if f, ok := events.FailureOf(e.Data); ok && !claim(c, f) {
 		return t.fact(f, when)
 	}
-	if r := readingOf(e.Data); r != nil {
+	if r, _ := events.ReadingOf(e); r != nil {
 		return fmt.Sprintf("%s said %s that %s", speaker(e), when, t.claimed(r, c))
 	}
 	return fmt.Sprintf("%s %s", Summary(e), when)
@@ -152,19 +152,6 @@ func claim(c events.Cell, f *events.Failure) bool {
 		return true
 	}
 	return false
-}
-
-func readingOf(p events.Payload) *events.Reading {
-	switch p := p.(type) {
-	case *events.QuotaFetched:
-		return &p.Reading
-	case *events.AttemptSucceeded:
-		return p.Answer.Reading
-	}
-	if f, ok := events.FailureOf(p); ok {
-		return f.Answer.Reading
-	}
-	return nil
 }
 
 // speaker is who made a claim.

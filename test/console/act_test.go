@@ -1,8 +1,11 @@
 package console
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
+	"time"
 )
 
 func loginAndOut(t *testing.T, w *world) {
@@ -54,6 +57,20 @@ func operate(t *testing.T, w *world) {
 	b.follow("#undrain-send")
 	if state := eval[string](b, `document.querySelector("#live .badge").dataset.state`); state == "drained" {
 		t.Error("it is still drained")
+	}
+}
+
+// hangs is a tab that never answers: what is asked of it ends, and what the
+// browser said before is known.
+func hangs(t *testing.T, w *world) {
+	b := w.open(t)
+	b.login()
+	b.patience = time.Second
+	if err := b.try(run(`console.info("before it hangs"); for (;;);`)); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a page that never answers is given up with %v", err)
+	}
+	if heard := b.heard(); !strings.Contains(heard, "before it hangs") || !strings.Contains(heard, "got 200 for "+b.base) {
+		t.Errorf("of what the browser said this is left:\n%s", heard)
 	}
 }
 

@@ -34,10 +34,17 @@ func TestTheConsole(t *testing.T) {
 			test(t, day)
 		})
 	}
+	t.Run("200 accounts, long names and empty pages", func(t *testing.T) {
+		t.Parallel()
+		w := crowded(t)
+		w.browser = browser
+		crowd(t, w)
+	})
 	for name, test := range map[string]func(t *testing.T, w *world){
 		"login, wrong and right":                loginAndOut,
 		"an operator drains an account":         operate,
 		"a page follows without being reloaded": follows,
+		"a tab that never answers is given up":  hangs,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

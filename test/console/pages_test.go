@@ -37,7 +37,7 @@ func sheets(w *world, t *testing.T) []sheet {
 	}
 }
 
-// pages looks at every page in light, dark and on a phone: a picture is kept,
+// pages looks at every page, light and dark, on a screen and on a phone: a picture is kept,
 // axe finds nothing serious, and nothing is wider than the screen.
 func pages(t *testing.T, w *world) {
 	all := sheets(w, t)

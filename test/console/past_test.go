@@ -38,6 +38,10 @@ func timeMachine(t *testing.T, w *world) {
 		t.Errorf("the accounts were %s", states)
 	}
 	b.follow("#account-grok-build")
+	b.follow("#past .steps button:nth-of-type(2)")
+	if got := eval[string](b, "document.body.dataset.at"); !strings.HasPrefix(got, "2026-09-21T13:29:00") || !strings.HasPrefix(b.at(), "/accounts/grok-build?") {
+		t.Errorf("a minute back is %s, as of %s", b.at(), got)
+	}
 	if n := len(b.texts("#actions form")); n != 0 {
 		t.Errorf("the past can be acted on: %d forms", n)
 	}

@@ -4,20 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
 
@@ -31,23 +26,26 @@ type look struct {
 }
 
 // looks: a colour scheme changes nothing but colours, which is what axe looks at
-// in the second.
+// in the dark ones. The second phone is a narrow one.
 func looks() []look {
 	return []look{
 		{name: "light", scheme: "light", width: 1280, height: 900},
 		{name: "dark", scheme: "dark", width: 1280, height: 900, rules: `, runOnly: ["color-contrast"]`},
 		{name: "phone", scheme: "light", width: 390, height: 844, phone: true},
+		{name: "phone-dark", scheme: "dark", width: 360, height: 780, phone: true, rules: `, runOnly: ["color-contrast"]`},
 	}
 }
 
 // tab is one page of the browser, on one console.
 type tab struct {
-	t    *testing.T
-	ctx  context.Context
-	base string
+	t        *testing.T
+	ctx      context.Context
+	base     string
+	patience time.Duration // for one thing
 
 	mu     sync.Mutex
 	faults []string
+	said   []string // by the browser, oldest first
 }
 
 // open opens a tab that knows no cookie of another and fails the test for what
@@ -55,7 +53,7 @@ type tab struct {
 // of content has blocked, and requests that leave the gateway.
 func (w *world) open(t *testing.T) *tab {
 	t.Helper()
-	b := &tab{t: t, base: w.gate.Admin}
+	b := &tab{t: t, base: w.gate.Admin, patience: time.Minute}
 	ctx, stop := chromedp.NewContext(w.browser, chromedp.WithNewBrowserContext(), chromedp.WithListener(b.hear))
 	b.ctx = ctx
 	t.Cleanup(func() {
@@ -66,29 +64,11 @@ func (w *world) open(t *testing.T) *tab {
 			t.Error(f)
 		}
 	})
+	if err := chromedp.Do(ctx); err != nil { // a tab lives as long as the context that it was opened with
+		b.fatal(err)
+	}
 	b.look(looks()[0])
 	return b
-}
-
-func (b *tab) hear(event any) {
-	switch e := event.(type) {
-	case *network.EventRequestWillBeSent:
-		if u, err := url.Parse(e.Request.URL); err != nil || u.Scheme+"://"+u.Host != b.base && u.Scheme != "data" {
-			b.fault("a page asks for %s", e.Request.URL)
-		}
-	case *log.EventEntryAdded:
-		if e.Entry.Level == log.EntryLevelError && !strings.Contains(e.Entry.Text, "the server responded with a status of 4") {
-			b.fault("the browser says of %s: %s", e.Entry.URL, e.Entry.Text)
-		}
-	case *runtime.EventExceptionThrown:
-		b.fault("a script fails: %s", e.ExceptionDetails.Text+" "+e.ExceptionDetails.URL)
-	}
-}
-
-func (b *tab) fault(format string, args ...any) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.faults = append(b.faults, fmt.Sprintf(format, args...))
 }
 
 // step is something done in a tab.
@@ -97,16 +77,26 @@ type step = chromedp.Action[chromedp.Void]
 // do runs steps in the tab.
 func (b *tab) do(steps ...step) {
 	b.t.Helper()
-	if err := chromedp.Do(b.ctx, steps...); err != nil {
+	if err := b.try(steps...); err != nil {
 		b.fatal(err)
 	}
 }
 
+// try runs steps, and gives up on a page that does not answer.
+func (b *tab) try(steps ...step) error {
+	ctx, stop := context.WithTimeout(b.ctx, b.patience)
+	defer stop()
+	return chromedp.Do(ctx, steps...)
+}
+
+// fatal ends the test with what the tab shows and what the browser has said.
 func (b *tab) fatal(err error) {
 	b.t.Helper()
-	at, _ := chromedp.Run(b.ctx, chromedp.Location())
-	text, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string]("document.body.innerText"))
-	b.t.Fatalf("%v\nat %s:\n%.2000s", err, at, text)
+	ctx, stop := context.WithTimeout(b.ctx, min(b.patience, 5*time.Second))
+	defer stop()
+	at, _ := chromedp.Run(ctx, chromedp.Location())
+	text, _ := chromedp.Run(ctx, chromedp.Evaluate[string]("document.body.innerText"))
+	b.t.Fatalf("%v\nat %s:\n%.2000s\nthe browser said:\n%s", err, at, text, b.heard())
 }
 
 // look sets the size and the colour scheme.
@@ -167,20 +157,19 @@ func (b *tab) follow(selector string) {
 	b.wait(`window.left === undefined && document.readyState === "complete"`)
 }
 
-// patience is how long a page may take for one thing.
-const patience = time.Minute
-
 // wait returns when a script's expression is true, in whatever document the tab
 // shows by then. The browser is another process and pages go away under a
 // question, so it is asked again.
 func (b *tab) wait(expression string) {
 	b.t.Helper()
-	for deadline := time.Now().Add(patience); ; {
-		is, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](expression))
+	ctx, stop := context.WithTimeout(b.ctx, b.patience)
+	defer stop()
+	for {
+		is, err := chromedp.Run(ctx, chromedp.Evaluate[bool](expression))
 		if err == nil && is {
 			return
 		}
-		if time.Now().After(deadline) || b.ctx.Err() != nil {
+		if ctx.Err() != nil {
 			b.fatal(fmt.Errorf("wait for %s: %w", expression, errors.Join(err, context.DeadlineExceeded)))
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -200,7 +189,7 @@ var drawing sync.Mutex
 // again does what may be asked twice, and asks again where no answer comes.
 func again[T any](b *tab, a chromedp.Action[T]) (out T, err error) {
 	for range 4 {
-		ctx, stop := context.WithTimeout(b.ctx, patience/4)
+		ctx, stop := context.WithTimeout(b.ctx, b.patience/4)
 		out, err = chromedp.Run(ctx, a)
 		stop()
 		if !errors.Is(err, context.DeadlineExceeded) {

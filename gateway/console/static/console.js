@@ -19,16 +19,14 @@
   // Colour scheme: as the system has it, light, dark.
   const themes = ["system", "light", "dark"];
   const theme = document.querySelector("[data-theme-switch]");
-  const showTheme = () => { theme.querySelector("[data-theme-name]").textContent = root.dataset.theme || "system"; };
+  const showTheme = () => { theme.querySelector("[data-theme-name]").textContent = root.dataset.theme; };
   if (theme) {
     theme.hidden = false;
     showTheme();
     theme.addEventListener("click", () => {
-      const next = themes[(themes.indexOf(root.dataset.theme || "system") + 1) % themes.length];
-      if (next === "system") { delete root.dataset.theme; localStorage.removeItem("waybill-theme"); }
-      else { root.dataset.theme = next; localStorage.setItem("waybill-theme", next); }
-      showTheme();
+      localStorage.setItem("waybill-theme", themes[(themes.indexOf(root.dataset.theme) + 1) % themes.length]);
       document.dispatchEvent(new Event("waybill:theme"));
+      showTheme();
     });
   }
 
@@ -69,7 +67,7 @@
     slider.setAttribute("aria-valuetext", words.textContent);
     slider.addEventListener("input", () => {
       const live = slider.value === "1000";
-      field.value = live ? "" : new Date(at()).toISOString();
+      field.value = live ? "" : new Date(at()).toISOString().slice(0, 19).replace("T", " ");
       words.textContent = live ? "now" : full(at());
       slider.setAttribute("aria-valuetext", words.textContent);
     });

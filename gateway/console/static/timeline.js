@@ -44,8 +44,8 @@
     box.hidden = false;
     if (plot) plot.destroy();
     if (watch) watch.disconnect();
-    const laneHeight = 16, bandHeight = spells.length ? 14 : 0, foot = lanes.length * laneHeight + bandHeight + 8;
-    const middle = (lane) => 8 + (lane + 0.5) * laneHeight; // below the scale's zero
+    const gap = 14, laneHeight = 16, bandHeight = spells.length ? 14 : 0, foot = gap + lanes.length * laneHeight + bandHeight;
+    const middle = (lane) => gap + (lane + 0.5) * laneHeight; // below the scale's zero
     let picked = -1;
 
     const paint = (u) => {
@@ -116,7 +116,7 @@
       return day === before ? clock : `${clock}\n${day}`;
     });
     const wide = () => Math.max(240, box.clientWidth);
-    const size = () => ({ width: wide(), height: 180 + foot });
+    const size = () => ({ width: wide(), height: (series.length ? 180 : 64) + foot });
     plot = new uPlot({
       ...size(),
       tzDate: (ts) => uPlot.tzDate(new Date(ts * 1000), "Etc/UTC"),
@@ -130,7 +130,7 @@
       axes: [
         { stroke: css("--soft"), grid: { stroke: css("--rule"), width: 1 }, ticks: { stroke: css("--rule"), width: 1 }, values: clocks, font, space: 80 },
         { stroke: css("--soft"), grid: { stroke: css("--rule"), width: 1 }, ticks: { stroke: css("--rule"), width: 1 }, size: 58, font,
-          splits: () => [0, 25, 50, 75, 100], values: (u, all) => all.map((v) => `${v} %`) },
+          splits: () => series.length ? [0, 25, 50, 75, 100] : [], values: (u, all) => all.map((v) => `${v} %`) },
       ],
       series: [{ label: "UTC" }, ...series.map((s, i) => ({
         label: `${s.name} left`, stroke: css(strokes[i % strokes.length]), width: 2, paths: uPlot.paths.stepped({ align: 1 }),

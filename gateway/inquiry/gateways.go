@@ -29,9 +29,13 @@ type Gateway struct {
 }
 
 // Gateways lists the writers of the newest events up to a position, the last to
-// write first.
+// write first. What is archived is not looked at.
 func Gateways(ctx context.Context, log Log, at events.Position) ([]Gateway, error) {
-	t := table{from: at - min(at, Lately), rows: map[uuid.UUID]*Gateway{}}
+	l, err := log.Layout(ctx, 0)
+	if err != nil {
+		return nil, fmt.Errorf("list gateways: %w", err)
+	}
+	t := table{from: min(at, max(at-min(at, Lately), l.Anchor().Position)), rows: map[uuid.UUID]*Gateway{}}
 	if at > 0 {
 		if err := views.Each(ctx, log, t.from, at, t.add); err != nil {
 			return nil, fmt.Errorf("list gateways: %w", err)

@@ -56,6 +56,7 @@ func openRich(t *testing.T) *api {
 		Retention: func() admin.Retention {
 			return admin.Retention{RetainS: 1, ArchiveDir: "d", Segment: 10, LastRun: 1, Error: "e"}
 		},
+		Spool: func() admin.Spool { return admin.Spool{Since: 1, Events: 2, Bytes: 3, Max: 4} },
 		Prices: func() *usage.Prices {
 			return &usage.Prices{Currency: "USD", Rows: []usage.Price{{Model: "*", Account: "c", Input: 1, Output: 1}}}
 		},

@@ -13,7 +13,11 @@ GOLANGCI  ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 TEST_MODULES := $(patsubst %/go.mod,%,$(wildcard test/*/go.mod))
 SOURCES   := $(shell find . -name '*.go' -not -path './test/*' -not -path './.git/*' 2>/dev/null) go.mod go.sum
 
-.PHONY: help run sandbox build test test-modules lint bench docs fuzz simulate prove prove-kill prove-outage prove-cluster prove-wake prove-rederive prove-agreement prove-pages prove-week prove-simulate prove-planted prove-fuzz prove-bench clean prove-calls prove-ledger prove-rebuild prove-queries prove-verify prove-replay
+# The long forms, in the order in which make prove runs them.
+PROOFS := prove-kill prove-conformance prove-outage prove-cluster prove-wake prove-rederive prove-agreement prove-pages prove-week prove-simulate prove-planted \
+	prove-bench prove-fuzz prove-calls prove-ledger prove-rebuild prove-queries prove-verify prove-replay
+
+.PHONY: help run sandbox build test test-modules lint bench docs fuzz simulate prove $(PROOFS) clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,10 +72,13 @@ else
 	WAYBILL_WORLDS=$(or $(WORLDS),2000) $(GO) test -race -count=1 -v -run 'TestEveryLawHoldsInEveryWorld' ./test/simulate
 endif
 
-prove: prove-kill prove-outage prove-cluster prove-wake prove-rederive prove-agreement prove-pages prove-week prove-simulate prove-planted prove-bench prove-fuzz prove-calls prove-ledger prove-rebuild prove-queries prove-verify prove-replay ## the long forms of what must be shown, one JSON line each
+prove: $(PROOFS) ## the long forms of what must be shown, one JSON line each
 
-prove-kill: bin/waybill-race ## kill -9 under load: nothing given whose decision is missing
-	@$(call prove,./test/kill,WAYBILL_KILL_CYCLES=$(or $(CYCLES),100))
+prove-kill: bin/waybill-race ## CYCLES [200] kills under load: the gateway on SQLite, on PostgreSQL, half as often PostgreSQL itself, a quarter archiving
+	@$(call prove,./test/kill,WAYBILL_KILL_CYCLES=$(or $(CYCLES),200))
+
+prove-conformance: ## EVENTS [100000] events of many writers at once, followed and tailed, in both stores: each seen once
+	@$(call prove,-run 'TestConformance/appenders|TestReplicasAppend' ./ledger/sqlite ./ledger/postgres,WAYBILL_CROWD=$(or $(EVENTS),100000))
 
 prove-outage: bin/waybill-race ## PostgreSQL taken away under load, and the gateway killed meanwhile: every answered request's decision once
 	@$(call prove,./test/outage,WAYBILL_OUTAGES=$(or $(OUTAGES),30))

@@ -142,7 +142,9 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 		return nil, errors.Join(err, e.Close(ctx))
 	}
 	if w := e.log.Writers(); w != nil {
-		e.recovering.Go(func() { e.sweepDead(e.life, w) })
+		e.mu.Lock()
+		e.begin(func() { e.sweepDead(e.life, w) })
+		e.mu.Unlock()
 	}
 	return e, nil
 }
@@ -286,11 +288,27 @@ func (e *Engine) Append(ctx context.Context, drafts ...events.Draft) ([]events.E
 // stops following. Close the log afterwards.
 func (e *Engine) Close(ctx context.Context) error {
 	err := e.drained(ctx)
+	e.end()
+	return err
+}
+
+// end stops what the engine does by itself and waits for it. Whoever still
+// decides finds that nothing is begun any more.
+func (e *Engine) end() {
+	e.mu.Lock()
 	e.stop()
+	e.mu.Unlock()
 	<-e.followed
 	e.folding.Wait()
 	e.recovering.Wait()
-	return err
+}
+
+// begin runs fn beside everything else, unless the engine is ending. e.mu is
+// held, so nothing is begun once end waits.
+func (e *Engine) begin(fn func()) {
+	if e.life.Err() == nil {
+		e.recovering.Go(fn)
+	}
 }
 
 func (e *Engine) drained(ctx context.Context) error {

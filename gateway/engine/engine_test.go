@@ -75,9 +75,7 @@ func (w *world) stop() {
 
 // kill ends them as a crash does: what is under way is lost.
 func (w *world) kill() {
-	w.Engine.stop()
-	<-w.followed
-	w.folding.Wait()
+	w.end()
 	w.log.Close()
 }
 

@@ -38,7 +38,7 @@ func (e *Engine) beginOutage(cause error) {
 		e.lists = lists{} // one may stand there that was not stored
 		e.logger.Error("the ledger takes no events; new requests are refused until it does", "error", cause)
 	}
-	e.recovering.Go(e.recover)
+	e.begin(e.recover)
 }
 
 // endOutage: everything of ours is in the ledger, or in its queue. e.mu is held.

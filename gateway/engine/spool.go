@@ -148,7 +148,7 @@ func (c *commit) settles(ctx context.Context) (done bool, err error) {
 func (e *Engine) tidy() {
 	if e.spooled != 0 && e.settled >= e.spooled && e.outage == nil && !e.tidying {
 		e.tidying = true
-		e.recovering.Go(e.emptySpool)
+		e.begin(e.emptySpool)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,9 +66,7 @@ func (w *spooling) kill() {
 	_ = w.store.Close()
 	_ = w.sp.Close()
 	_ = w.log.Close()
-	<-w.followed
-	w.folding.Wait()
-	w.recovering.Wait()
+	w.end()
 	w.disk.Reopen()
 	w.store.Reopen()
 }
@@ -588,20 +588,85 @@ func TestALongOutageEndsOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := &spooling{world: open(t, ledgertest.NewMemory(), Options{Spool: sp, Logger: slog.New(slog.NewTextHandler(&said, nil))}, "a"), sp: sp}
+		store := &slowToRead{Memory: ledgertest.NewMemory()}
+		log := ledger.OpenWith(store, ledger.Options{Retries: 1, Backoff: time.Millisecond, Tail: 1}) // followers read what was committed
+		w := &spooling{world: open(t, store.Memory, Options{Spool: sp, Log: log, Logger: slog.New(slog.NewTextHandler(&said, nil))}, "a"), sp: sp}
 		back := w.away()
 		for range 2 * maxUnsettled {
 			w.serve()
 		}
+		read := store.holdReads()
 		back()
+		time.Sleep(time.Minute)
+		if h, err := store.Head(t.Context()); err != nil || h.Position < 4*maxUnsettled-resubmitChunk {
+			t.Errorf("the ledger has taken %d events (%v)", h.Position, err)
+		}
+		if _, away := w.Outage(); !away {
+			t.Error("the outage ended before the views had caught up")
+		}
+		w.serve()
+		read()
 		time.Sleep(time.Minute)
 		w.serve()
 		w.stop()
 		if n := strings.Count(said.String(), "they go to the spool"); n != 1 {
 			t.Errorf("%d outages", n)
 		}
-		if n := len(decisions(t, w.store)); n != 2*maxUnsettled+1 {
+		if n := len(decisions(t, w.store)); n != 2*maxUnsettled+2 {
 			t.Errorf("%d decisions", n)
 		}
 	})
+}
+
+// slowToRead is a ledger that takes events and does not give them back.
+type slowToRead struct {
+	*ledgertest.Memory
+	held atomic.Pointer[chan struct{}]
+}
+
+// holdReads makes scans wait until the returned function is called.
+func (s *slowToRead) holdReads() (release func()) {
+	ch := make(chan struct{})
+	s.held.Store(&ch)
+	return func() {
+		s.held.Store(nil)
+		close(ch)
+	}
+}
+
+// Scan implements ledger.Store.
+func (s *slowToRead) Scan(ctx context.Context, after events.Position, f ledger.Filter, limit int, fn func(*ledger.Row) error) error {
+	if held := s.held.Load(); held != nil {
+		select {
+		case <-*held:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return s.Memory.Scan(ctx, after, f, limit, fn)
+}
+
+// Whoever still decides while the engine ends begins nothing that it does not
+// wait for.
+func TestAnOutageMayBeginWhileTheEngineEnds(t *testing.T) {
+	for range 50 {
+		synctest.Test(t, func(t *testing.T) {
+			w := openSpooling(t, ledgertest.NewMemory(), ledgertest.NewMemory(), 1<<20, "a")
+			w.away()
+			var deciding sync.WaitGroup
+			for range 4 {
+				ask := w.ask()
+				deciding.Go(func() {
+					if a, _, err := w.Decide(t.Context(), ask); err == nil {
+						a.Succeeded(events.Answer{Status: 200}, "stop")
+					}
+				})
+			}
+			if err := w.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			deciding.Wait()
+			_, _ = w.sp.Close(), w.log.Close()
+		})
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/google/uuid"
@@ -409,87 +408,12 @@ func closedStore(t *testing.T, open Opener) {
 	}
 }
 
+// concurrent: six writers of one process.
 func concurrent(t *testing.T, open Opener) {
-	total := 100_000
-	if testing.Short() {
-		total = 4_000
-	}
-	const appenders = 6
-	l := ledger.Open(open(t))
+	s := open(t)
+	l := ledger.Open(s)
 	defer l.Close()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	followed := make(chan []events.Event, 2)
-	for range 2 {
-		go func() { followed <- followUntil(ctx, t, l, total) }()
-	}
-	var wg sync.WaitGroup
-	for range appenders {
-		wg.Go(func() { appendUntil(t, l, total/appenders+1) })
-	}
-	wg.Wait()
-	for range 2 {
-		byWriter := map[uuid.UUID]uint64{}
-		for i, e := range <-followed {
-			if e.Position != events.Position(i+1) {
-				t.Fatalf("follower: event %d has position %d", i+1, e.Position)
-			}
-			if byWriter[e.Writer]++; e.WriterSeq != byWriter[e.Writer] {
-				t.Fatalf("position %d: writer's event %d, want %d", e.Position, e.WriterSeq, byWriter[e.Writer])
-			}
-		}
-		if len(byWriter) != appenders {
-			t.Fatalf("%d writers", len(byWriter))
-		}
-	}
-}
-
-// appendUntil appends n events in tickets of one to five, and checks the places.
-func appendUntil(t *testing.T, l *ledger.Log, n int) {
-	g := NewMaker()
-	last := events.Position(0)
-	var open []*ledger.Ticket
-	for made := 0; made < n; {
-		size := min(1+made%5, n-made)
-		made += size
-		u := ledger.Awaited
-		if made%3 == 0 {
-			u = ledger.Behind
-		}
-		open = append(open, l.Submit(u, g.Drafts(size)...))
-		if len(open) < 16 && made < n {
-			continue
-		}
-		for _, tk := range open {
-			evs, err := tk.Wait(t.Context())
-			if err != nil {
-				t.Errorf("append: %v", err)
-				return
-			}
-			for i := range evs {
-				if evs[i].Position <= last {
-					t.Errorf("a writer's events at %d and then %d", last, evs[i].Position)
-				}
-				last = evs[i].Position
-			}
-		}
-		open = open[:0]
-	}
-}
-
-func followUntil(ctx context.Context, t *testing.T, l *ledger.Log, total int) (seen []events.Event) {
-	enough := errors.New("enough")
-	err := l.Follow(ctx, 0, func(run []events.Event) error {
-		seen = append(seen, run...)
-		if len(seen) >= total {
-			return enough
-		}
-		return nil
-	})
-	if !errors.Is(err, enough) {
-		t.Errorf("follow: %v", err)
-	}
-	return seen
+	RunCrowd(t, s, l, l, l, l, l, l)
 }
 
 func followAgain(t *testing.T, open Opener) {
@@ -508,7 +432,6 @@ func followAgain(t *testing.T, open Opener) {
 	if _, err := l.Append(t.Context(), g.Drafts(3)...); err != nil {
 		t.Fatal(err)
 	}
-	enough := errors.New("enough")
 	for _, after := range []events.Position{0, 1, 999, 2999, 3000, 3002} {
 		at := after
 		err := l.Follow(t.Context(), after, func(run []events.Event) error {
@@ -518,11 +441,11 @@ func followAgain(t *testing.T, open Opener) {
 				}
 			}
 			if at >= 3003 {
-				return enough
+				return errEnough
 			}
 			return nil
 		})
-		if !errors.Is(err, enough) {
+		if !errors.Is(err, errEnough) {
 			t.Errorf("after %d: %v", after, err)
 		}
 	}

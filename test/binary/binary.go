@@ -204,10 +204,17 @@ func (g *Gateway) Log() string {
 	return string(b)
 }
 
-// Run runs another command of the binary in the same installation.
-func (g *Gateway) Run(args ...string) (stdout, stderr string, code int) {
+// Command is another command of the binary in the same installation, not
+// started yet.
+func (g *Gateway) Command(args ...string) *exec.Cmd {
 	cmd := exec.Command(g.bin, args...)
 	cmd.Dir, cmd.Env = g.Dir, g.env
+	return cmd
+}
+
+// Run runs another command of the binary in the same installation.
+func (g *Gateway) Run(args ...string) (stdout, stderr string, code int) {
+	cmd := g.Command(args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()

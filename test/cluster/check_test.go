@@ -115,7 +115,7 @@ func (w *world) checkStream(routed []decision) {
 		w.t.Fatal(err)
 	}
 	for i, d := range routed {
-		m, err := sub.NextMsg(patience)
+		m, err := sub.NextMsg(binary.Patience)
 		if err != nil {
 			w.t.Fatalf("after %d of %d decisions: %v", i, len(routed), err)
 		}

@@ -5,7 +5,6 @@
 package cluster
 
 import (
-	"context"
 	"os"
 	"strconv"
 	"strings"
@@ -23,8 +22,6 @@ import (
 )
 
 const (
-	// patience bounds what a foreign process may take on a busy machine.
-	patience = 2 * time.Minute
 	// pace is how long the upstream thinks: it bounds the load, so that the
 	// test's figures are about faults and not about the machine.
 	pace = 20 * time.Millisecond
@@ -41,23 +38,16 @@ type world struct {
 	js       nats.JetStreamContext
 	upstream *upstream.Server
 	gateways []*binary.Gateway
-	traffic  []*traffic // of each gateway
+	traffic  []*load.Traffic // of each gateway; nil: it rests
 	runs     uint64
 	seen     []load.Answer
 	faulty   atomic.Bool // some accounts have a bad day
 }
 
-// traffic is the load on one gateway.
-type traffic struct {
-	*load.Client
-	cancel context.CancelFunc
-	done   chan struct{}
-}
-
 // start starts database, bus, upstream and three gateways.
 func start(t *testing.T, seed uint64) *world {
 	t.Helper()
-	w := &world{t: t, seed: seed, traffic: make([]*traffic, 3)}
+	w := &world{t: t, seed: seed, traffic: make([]*load.Traffic, 3)}
 	var err error
 	if w.database, err = postgres.Start("fsync=off"); err != nil {
 		t.Fatal(err)
@@ -115,14 +105,8 @@ func (w *world) script() {
 
 // drive begins the load on a gateway.
 func (w *world) drive(i int) {
-	ctx, cancel := context.WithCancel(context.Background())
-	l := &traffic{Client: load.New(w.gateways[i].URL, load.Models...), cancel: cancel, done: make(chan struct{})}
-	w.traffic[i], w.runs = l, w.runs+1
-	seed := w.seed<<16 + w.runs
-	go func() {
-		defer close(l.done)
-		l.Run(ctx, 2, 0, seed)
-	}()
+	w.runs++
+	w.traffic[i] = load.Drive(w.gateways[i].URL, 2, w.seed<<16+w.runs)
 }
 
 // rest ends the load on a gateway and keeps what its clients have seen.
@@ -131,8 +115,7 @@ func (w *world) rest(i int) {
 	if l == nil {
 		return
 	}
-	l.cancel()
-	<-l.done
+	l.Rest()
 	w.seen, w.traffic[i] = append(w.seen, l.Seen()...), nil
 }
 
@@ -148,14 +131,10 @@ func (w *world) restAll() {
 	}
 }
 
-// until polls what no foreign process signals.
+// until polls for what no foreign process signals.
 func (w *world) until(what string, fn func() bool) {
 	w.t.Helper()
-	for end := time.Now().Add(patience); !fn(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			w.t.Fatalf("%s: not within %s", what, patience)
-		}
-	}
+	binary.Until(w.t, what, fn)
 }
 
 // served waits until each of these gateways has given so many more answers.

@@ -1,109 +1,115 @@
-// Package kill holds the test that ends the built gateway with SIGKILL under
-// load, again and again, and asks afterwards whether the ledger kept what it
-// promised.
+// Package kill holds the tests that end a process in the midst of its work,
+// again and again: the built gateway on either store, the database under it,
+// and the command that archives. Afterwards they ask whether the ledger kept
+// what it promised.
 package kill
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"strconv"
 	"testing"
-	"time"
 
-	"github.com/waybill/waybill/test/binary"
 	"github.com/waybill/waybill/test/load"
-	"github.com/waybill/waybill/test/upstream"
+	"github.com/waybill/waybill/test/postgres"
 )
 
-// TestKill9UnderLoad: no first byte whose decision is missing, the chain is
-// whole, every decision derives again, and the next start closes what was left
-// open. WAYBILL_KILL_CYCLES sets how often.
-func TestKill9UnderLoad(t *testing.T) {
-	cycles, seed := 5, uint64(1)
-	if n, err := strconv.Atoi(os.Getenv("WAYBILL_KILL_CYCLES")); err == nil {
-		cycles = n
+func TestMain(m *testing.M) {
+	if os.Getenv(childVar) != "" {
+		archiveUntilKilled()
+		return
 	}
-	if n, err := strconv.ParseUint(os.Getenv("SEED"), 10, 64); err == nil {
-		seed = n
-	}
-	up := upstream.New(t)
-	up.Script("*", load.Faults(seed, 0.05))
-	gw := binary.New(t, load.Pool(up.URL(), 8))
-	var seen []load.Answer
-	var last binary.Verified
-	for i := range cycles {
-		gw.Up()
-		checkClosed(t, gw)
-		seen = append(seen, killed(t, gw, seed+uint64(i), 150+int64(i*37%100))...)
-		last = gw.Verify()
-	}
-	gw.Up()
-	checkClosed(t, gw)
-	checkRecorded(t, gw, seen)
-	gw.Verify()
-	if code := gw.Stop(); code != 0 {
-		t.Fatalf("exit code %d after SIGTERM", code)
-	}
-	line, err := json.Marshal(map[string]any{"prove": "kill", "cycles": cycles, "seed": seed, "first_bytes": len(seen), "lost": 0, "positions": last.Positions, "rederived": last.Rederived})
+	os.Exit(m.Run())
+}
+
+// kind is one way in which a process ends under load.
+type kind struct {
+	name  string
+	short int // cycles when nobody says how many
+	share int // one in so many cycles of those that are asked for
+	on    func(t *testing.T) *postgres.Server
+	blow  func(w *world, l *load.Traffic, i int) // ends it, and mends it
+}
+
+// kinds are those of the gateway on each store, and of the database itself.
+var kinds = []kind{
+	{name: "gateway on SQLite", short: 5, share: 1, on: file, blow: (*world).killGateway},
+	{name: "gateway on PostgreSQL", short: 3, share: 1, on: database, blow: (*world).killGateway},
+	{name: "PostgreSQL under a gateway", short: 3, share: 2, on: database, blow: (*world).crashDatabase},
+}
+
+// file is no server: the ledger is SQLite's.
+func file(*testing.T) *postgres.Server { return nil }
+
+// database is a server of its own that flushes what it commits.
+func database(t *testing.T) *postgres.Server {
+	t.Helper()
+	s, err := postgres.Start()
 	if err != nil {
 		t.Fatal(err)
+	}
+	t.Cleanup(s.Stop)
+	return s
+}
+
+// verifyEvery is how often, in cycles, the command proves the whole ledger once
+// the cycles are many; what is new is read in every one.
+const verifyEvery = 20
+
+// TestNothingIsLostByAKill: each first byte's decision is recorded once, what
+// was acknowledged stays where it was said to be, the chain is whole, what was
+// open is closed, every decision derives again. WAYBILL_KILL_CYCLES sets how
+// often.
+func TestNothingIsLostByAKill(t *testing.T) {
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			k.prove(t, cycles(k.short, k.share))
+		})
+	}
+}
+
+// cycles is how often: one in so many of those that are asked for.
+func cycles(short, share int) int {
+	if n := number("WAYBILL_KILL_CYCLES", 0); n > 0 {
+		return max(1, int(n)/share)
+	}
+	return short
+}
+
+func (k *kind) prove(t *testing.T, cycles int) {
+	w := prepare(t, k.on(t), "")
+	w.gw.Up()
+	for i := range cycles {
+		w.cycle(i, k.blow)
+		if cycles <= verifyEvery || i%verifyEvery == verifyEvery-1 {
+			w.gw.Verify()
+		}
+	}
+	figures := w.end()
+	figures["kind"], figures["cycles"] = k.name, cycles
+	w.tell(figures)
+}
+
+// tell prints a line of figures.
+func (w *world) tell(figures map[string]any) {
+	w.t.Helper()
+	if w.t.Failed() {
+		return
+	}
+	figures["prove"], figures["seed"] = "kill", w.seed
+	line, err := json.Marshal(figures)
+	if err != nil {
+		w.t.Fatal(err)
 	}
 	fmt.Println(string(line))
 }
 
-// killed runs load and kills the gateway once so many answers were given, in
-// the midst of others. It returns the ids that clients have seen.
-func killed(t *testing.T, gw *binary.Gateway, seed uint64, answers int64) []load.Answer {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	client := load.New(gw.URL, load.Models...)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		client.Run(ctx, 24, 0, seed)
-	}()
-	for client.Answered() < answers {
-		select {
-		case <-time.After(time.Millisecond): // the kill must fall at an arbitrary instant
-		case <-t.Context().Done():
-			t.Fatal("the load gave no answers")
-		}
+// number is a variable of the environment, or the short form's value.
+func number(name string, short uint64) uint64 {
+	if n, err := strconv.ParseUint(os.Getenv(name), 10, 64); err == nil {
+		return n
 	}
-	gw.Kill()
-	cancel()
-	<-done
-	return client.Seen()
-}
-
-// checkClosed: nothing that an earlier process left open is open now.
-func checkClosed(t *testing.T, gw *binary.Gateway) {
-	t.Helper()
-	if open := binary.List[map[string]any](gw, "/requests", "outcome=open"); len(open) > 0 {
-		t.Fatalf("%d requests are open though no process that could close them lives, first: %v", len(open), open[0])
-	}
-}
-
-// checkRecorded: every id that a client saw has a decision or a refusal.
-func checkRecorded(t *testing.T, gw *binary.Gateway, seen []load.Answer) {
-	t.Helper()
-	type event struct {
-		Request string `json:"request"`
-	}
-	have := map[string]bool{}
-	for _, kind := range []string{"attempt.routed", "request.refused"} {
-		for _, e := range binary.List[event](gw, "/events", "type="+kind) {
-			have[e.Request] = true
-		}
-	}
-	var lost []load.Answer
-	for _, a := range seen {
-		if !have[a.Request] {
-			lost = append(lost, a)
-		}
-	}
-	if len(lost) > 0 {
-		t.Fatalf("%d of %d requests had a first byte and have no decision in the ledger, first: %+v", len(lost), len(seen), lost[0])
-	}
+	return short
 }

@@ -4,9 +4,10 @@
 package outage
 
 import (
-	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -26,9 +27,7 @@ type world struct {
 	t      *testing.T
 	server *postgres.Server
 	gw     *binary.Gateway
-	client *load.Client
-	cancel context.CancelFunc
-	done   chan struct{}
+	load   *load.Traffic
 }
 
 func start(t *testing.T, config string, seed uint64) *world {
@@ -49,55 +48,32 @@ func start(t *testing.T, config string, seed uint64) *world {
 
 // run begins the load of clients that keep their own log.
 func (w *world) run(seed uint64) {
-	client := load.New(w.gw.URL, load.Models...)
-	if w.client != nil {
-		client.Take(w.client)
+	before := w.load
+	w.load = load.Drive(w.gw.URL, 8, seed)
+	if before != nil {
+		w.load.Take(before.Client)
 	}
-	w.client = client
-	ctx, cancel := context.WithCancel(context.Background())
-	w.cancel, w.done = cancel, make(chan struct{})
-	go func() {
-		defer close(w.done)
-		client.Run(ctx, 8, 0, seed)
-	}()
 }
 
-func (w *world) rest() {
-	w.cancel()
-	<-w.done
-}
+func (w *world) rest() { w.load.Rest() }
 
 // served waits until so many more requests have been answered.
 func (w *world) served(n int64) {
 	w.t.Helper()
-	until, deadline := w.client.Answered()+n, time.Now().Add(time.Minute)
-	for w.client.Answered() < until {
-		if time.Now().After(deadline) {
-			w.t.Fatalf("the load stands still; the log ends with\n%s", w.gw.Log())
-		}
-		time.Sleep(5 * time.Millisecond) // a foreign process gives no signal
-	}
-}
-
-// ready is what /readyz says now; status 0: nobody answers.
-func (w *world) ready() (status int, ledger string) {
-	status, notes := w.gw.Ready()
-	return status, notes["ledger"]
+	until := w.load.Answered() + n
+	binary.Until(w.t, "answers under load", func() bool { return w.load.Answered() >= until })
 }
 
 // until waits until readiness is what is wanted.
 func (w *world) until(what string, fn func(status int, ledger string) bool) {
 	w.t.Helper()
-	deadline := time.Now().Add(time.Minute)
-	for {
-		status, ledger := w.ready()
-		if fn(status, ledger) {
-			return
-		}
-		if time.Now().After(deadline) {
-			w.t.Fatalf("%s: not within a minute; it is %d %q", what, status, ledger)
-		}
-		time.Sleep(10 * time.Millisecond)
+	var status int
+	var notes map[string]string
+	if !binary.Within(binary.Patience, func() bool {
+		status, notes = w.gw.Ready()
+		return fn(status, notes["ledger"])
+	}) {
+		w.t.Fatalf("%s: not within %s; it is %d %q", what, binary.Patience, status, notes["ledger"])
 	}
 }
 
@@ -148,7 +124,14 @@ func (w *world) check() (decisions int, v binary.Verified) {
 		Request string `json:"request"`
 		Attempt uint32 `json:"attempt"`
 	}
-	v = w.gw.Verify() // what clients that left have begun may still come after it
+	binary.Until(w.t, "nothing is open", func() bool {
+		return len(binary.List[struct{}](w.gw, "/requests", "outcome=open")) == 0
+	})
+	binary.Until(w.t, "the spool is removed", func() bool {
+		_, err := os.Stat(filepath.Join(w.gw.Dir, "spool.db"))
+		return errors.Is(err, fs.ErrNotExist)
+	})
+	v = w.gw.Verify()
 	have := map[string]bool{}
 	twice := map[event]int{}
 	for _, kind := range []string{"attempt.routed", "request.refused"} {
@@ -159,16 +142,10 @@ func (w *world) check() (decisions int, v binary.Verified) {
 			}
 		}
 	}
-	for _, a := range w.client.Seen() {
+	for _, a := range w.load.Seen() {
 		if !have[a.Request] {
 			w.t.Errorf("an answered request has no decision in the ledger: %+v", a)
 		}
-	}
-	if open := binary.List[map[string]any](w.gw, "/requests", "outcome=open"); len(open) > 0 {
-		w.t.Errorf("%d requests are open, first: %v", len(open), open[0])
-	}
-	if _, err := os.Stat(filepath.Join(w.gw.Dir, "spool.db")); err == nil {
-		w.t.Error("the spool's file is still there")
 	}
 	if len(twice) < int(v.Rederived) {
 		w.t.Errorf("%d decisions are listed, %d were derived again", len(twice), v.Rederived)
@@ -179,12 +156,12 @@ func (w *world) check() (decisions int, v binary.Verified) {
 // clean says that no client saw anything but answers.
 func (w *world) clean() {
 	w.t.Helper()
-	for status, n := range w.client.Statuses() {
+	for status, n := range w.load.Statuses() {
 		if status != 200 {
 			w.t.Errorf("%d clients got %d", n, status)
 		}
 	}
-	if n := w.client.Broken(); n > 0 {
+	if n := w.load.Broken(); n > 0 {
 		w.t.Errorf("%d clients got no answer", n)
 	}
 }
@@ -215,7 +192,7 @@ func TestPostgreSQLGoesAwayUnderLoad(t *testing.T) {
 	w.rest()
 	w.clean()
 	decisions, v := w.check()
-	prove(t, map[string]any{"prove": "outage", "outages": n, "seed": seed, "answered": w.client.Answered(), "client_errors": 0,
+	prove(t, map[string]any{"prove": "outage", "outages": n, "seed": seed, "answered": w.load.Answered(), "client_errors": 0,
 		"decisions": decisions, "lost": 0, "twice": 0, "positions": v.Positions, "rederived": v.Rederived})
 }
 
@@ -251,7 +228,7 @@ func TestTheGatewayIsKilledWhileTheLedgerIsAway(t *testing.T) {
 	w.served(20)
 	w.rest()
 	decisions, v := w.check()
-	prove(t, map[string]any{"prove": "outage-kill", "kills": n, "seed": seed, "first_bytes": len(w.client.Seen()),
+	prove(t, map[string]any{"prove": "outage-kill", "kills": n, "seed": seed, "first_bytes": len(w.load.Seen()),
 		"decisions": decisions, "lost": 0, "twice": 0, "positions": v.Positions, "rederived": v.Rederived})
 }
 
@@ -286,7 +263,7 @@ func TestAFullSpoolRefusesUntilTheLedgerIsBack(t *testing.T) {
 	})
 	w.served(20)
 	refused := false
-	for _, a := range w.client.Seen() {
+	for _, a := range w.load.Seen() {
 		refused = refused || a.Status == 503 && a.Refusal == "ledger_unavailable"
 	}
 	if !refused {
@@ -296,9 +273,9 @@ func TestAFullSpoolRefusesUntilTheLedgerIsBack(t *testing.T) {
 	w.until("back", normal)
 	w.served(20)
 	w.rest()
-	seen := w.client.Seen()
-	w.client.Keep(func(a load.Answer) bool { return a.Refusal != "ledger_unavailable" }) // these have no row
-	if len(w.client.Seen()) == len(seen) {
+	seen := w.load.Seen()
+	w.load.Keep(func(a load.Answer) bool { return a.Refusal != "ledger_unavailable" }) // these have no row
+	if len(w.load.Seen()) == len(seen) {
 		t.Error("no request was refused")
 	}
 	w.check()

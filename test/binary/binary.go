@@ -144,23 +144,17 @@ func (g *Gateway) Launch() {
 
 func (g *Gateway) waitReady() {
 	g.t.Helper()
-	deadline := time.Now().Add(60 * time.Second)
-	for {
-		resp, err := http.Get(g.Admin + "/readyz")
-		if err == nil {
-			resp.Body.Close()
-			if resp.StatusCode == 200 {
-				return
-			}
-		}
+	ready := Within(Patience, func() bool {
 		select {
 		case <-g.gone:
 			g.t.Fatalf("the gateway ended at start: %v\n%s", g.err, tail(g.Log(), 8<<10))
-		case <-time.After(10 * time.Millisecond): // the only signal a starting process gives is its port
+		default:
 		}
-		if time.Now().After(deadline) {
-			g.t.Fatalf("the gateway is not ready after 60 s\n%s", tail(g.Log(), 8<<10))
-		}
+		status, _ := g.Ready()
+		return status == http.StatusOK
+	})
+	if !ready {
+		g.t.Fatalf("the gateway is not ready after %s\n%s", Patience, tail(g.Log(), 8<<10))
 	}
 }
 
@@ -183,8 +177,8 @@ func (g *Gateway) Stop() int {
 	g.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-g.gone:
-	case <-time.After(20 * time.Second):
-		g.t.Fatal("the gateway did not stop within 20 s of SIGTERM")
+	case <-time.After(time.Minute):
+		g.t.Fatal("the gateway did not stop within a minute of SIGTERM")
 	}
 	g.cmd = nil
 	return exitCode(g.err)

@@ -213,9 +213,9 @@ func (s *Server) Restart() error {
 	return s.ready()
 }
 
-// ready waits until the server takes connections, twenty seconds at most.
+// ready waits until the server takes connections, a minute at most.
 func (s *Server) ready() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

@@ -102,15 +102,15 @@ func (m *Manifest) write(dir string) (events.Hash, error) {
 	return sha256.Sum256(b), err
 }
 
-// durable writes a whole file under its name, or none.
+// durable writes a whole file under its name, or none. What a kill leaves of it
+// is written over by the next run: one archives a span at a time.
 func durable(path string, fill func(*os.File) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".archive-*")
+	f, err := os.Create(filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".part"))
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name()) // what is left of it after a failure
-	err = errors.Join(fill(f), f.Chmod(0o644))
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+	if err = errors.Join(fill(f), f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	if err := os.Rename(f.Name(), path); err != nil {

@@ -157,6 +157,9 @@ func (w *archiving) finish() {
 	if left := w.layout().Whole; len(left) > 0 {
 		w.t.Errorf("%+v were left", left)
 	}
+	if parts, err := filepath.Glob(filepath.Join(w.dir, ".*")); err != nil || len(parts) > 0 {
+		w.t.Errorf("half files were left: %q %v", parts, err)
+	}
 	if v := w.gw.Verify(); v.Positions != int64(w.book.check.Last().Position) {
 		w.t.Errorf("%d positions of %d verify", v.Positions, w.book.check.Last().Position)
 	}

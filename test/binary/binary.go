@@ -68,6 +68,7 @@ func New(t testing.TB, config string, env ...string) *Gateway {
 		g.Configure(config)
 	}
 	g.env = append(cleanEnv(),
+		"GORACE=atexit_sleep_ms=20", // a second by default, at the end of each command
 		"WAYBILL_LISTEN="+strings.TrimPrefix(g.URL, "http://"),
 		"WAYBILL_ADMIN_LISTEN="+strings.TrimPrefix(g.Admin, "http://"),
 		"WAYBILL_LEDGER=sqlite:"+g.Ledger(),

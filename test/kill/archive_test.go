@@ -43,7 +43,7 @@ func TestArchivingMayBeKilledAnywhere(t *testing.T) {
 			w.atArbitraryInstants(n)
 			w.finish()
 			w.tell(map[string]any{"kind": "archiving on " + c.name, "cycles": n, "planted_stops": stops, "kills": w.kills,
-				"positions": w.book.check.Last().Position, "archived": w.layout().Anchor().Position, "neither_live_nor_archived": 0})
+				"positions": w.book.check.Last().Position, "archived": w.anchor(), "neither_live_nor_archived": 0})
 		})
 	}
 }
@@ -76,6 +76,13 @@ func (w *archiving) layout() ledger.Layout {
 	return l
 }
 
+// anchor is the last position that left.
+func (w *archiving) anchor() events.Position {
+	w.t.Helper()
+	l := w.layout()
+	return l.Anchor().Position
+}
+
 // intact: the ledger is what it was, in the store and the archives together.
 func (w *archiving) intact() {
 	w.t.Helper()
@@ -93,7 +100,7 @@ func (w *archiving) intact() {
 // some.
 func (w *archiving) atEveryStop() (stops int) {
 	w.t.Helper()
-	w.serve(6)
+	w.serve(4)
 	for _, step := range []string{"write", "verify", "detach"} {
 		if !w.killChild(stop{Step: step}) {
 			w.t.Fatalf("a process that was to stop before step %s went on", step)
@@ -121,14 +128,14 @@ func (w *archiving) atArbitraryInstants(n int) {
 	w.t.Helper()
 	w.serve(3)
 	to := func(segments int) string {
-		return fmt.Sprint(w.layout().Anchor().Position + events.Position(segments)*segment)
+		return fmt.Sprint(w.anchor() + events.Position(segments)*segment)
 	}
 	begun := time.Now()
 	w.gw.MustRun("ledger", "archive", "--to", to(1), "-o", w.dir)
 	took := time.Since(begun)
 	for i := range n {
 		if len(w.layout().Whole) < 2 {
-			w.serve(6)
+			w.serve(4 + n/2)
 		}
 		cmd := w.gw.Command("ledger", "archive", "--to", to(2), "-o", w.dir)
 		if err := cmd.Start(); err != nil {

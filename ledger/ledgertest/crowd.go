@@ -21,8 +21,9 @@ import (
 // CrowdVar says how many events RunCrowd appends.
 const CrowdVar = "WAYBILL_CROWD"
 
-// crowdEvents is how many they are when nobody says so.
-const crowdEvents = 20_000
+// crowdEvents is how many they are when nobody says so: the race detector makes
+// SQLite some twenty times slower.
+const crowdEvents = 10_000
 
 // RunCrowd lets a writer append to each log, all at once (the same log may
 // stand there several times), while every log is followed and a reader tails
@@ -145,7 +146,7 @@ func (c *crowd) tail(s ledger.Store) *witness {
 				if end {
 					return
 				}
-				time.Sleep(time.Millisecond) // nothing tells it
+				time.Sleep(5 * time.Millisecond) // nothing tells it
 			}
 		}
 	}()

@@ -163,7 +163,7 @@ func readsAsBefore(t *testing.T, open Opener) {
 		"since, live": {Since: rows[1200].RecordedAt}, "until, live": {Until: rows[1200].RecordedAt},
 		"between": {Since: rows[450].RecordedAt, Until: rows[550].RecordedAt}, "up to": {UpTo: 321}, "up to the anchor": {UpTo: 1000}, "up to, live": {UpTo: 1001},
 	} {
-		for _, after := range []events.Position{0, 499, 1000, 1001, 5000} {
+		for _, after := range []events.Position{0, 499, 1001} {
 			var want []ledger.Row
 			for i := range rows {
 				if rows[i].Position > after && f.MatchRow(&rows[i]) {

@@ -83,6 +83,33 @@ func TestABrokenFileNeverReplacesARunningConfiguration(t *testing.T) {
 	}
 }
 
+func TestPricesAreReadAgainWithTheConfiguration(t *testing.T) {
+	base := "accounts:\n  - {id: a, provider: openai-compatible, base_url: '" + upstream(t) + "', api_key: ka}\n"
+	i := install(t, base)
+	if a := i.chat("m1"); a.status != 200 {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	file := filepath.Join(filepath.Dir(i.file), "prices.yaml")
+	for _, currency := range []string{"USD", "EUR"} {
+		write(t, file, "currency: "+currency+"\nprices: [{model: '*', input: 1, output: 1}]\n")
+		if currency == "USD" {
+			i.change(base + "prices: " + file + "\n")
+		} else if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		} else {
+			i.log.await(t, `msg="configuration changed"`, i.changes+1)
+		}
+		if got := call(t, "GET", i.admin+"/api/v1/usage", ""); !strings.Contains(got.body, `"currency":"`+currency+`"`) {
+			t.Errorf("%s: %s", currency, got.body)
+		}
+	}
+	write(t, file, "currency: EUR\nprices: [{model: '*', input: free, output: 1}]\n")
+	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	i.log.await(t, `prices.yaml:2:30: input: \"free\" is no price`, 1)
+}
+
 func TestSIGHUPReloads(t *testing.T) {
 	u := upstream(t)
 	base := "accounts:\n  - {id: a, provider: openai-compatible, base_url: '" + u + "', api_key: ka}\n"

@@ -135,7 +135,7 @@ func TestABodyWithAMemberThatIsNotKnownIsRefused(t *testing.T) {
 		"/accounts/c/drain":    `{"reason":"x","scop":"model:m1"}`,
 		"/accounts/c/release":  `{"reason":"x"} {"reason":"y"}`,
 		"/accounts/c/park":     `["x"]`,
-		"/replay":              `{"policy":{"park_cap":"5m"},"sinse":"2026-11-30T00:00:00Z"}`,
+		"/replay":              `{"policy":{"park_cap":"5m"},"sincee":"2026-11-30T00:00:00Z"}`,
 		"/accounts/c/readings": `{"windos":[]}`,
 	} {
 		status, text, _ := a.call(http.MethodPost, "/api/v1"+path, body)

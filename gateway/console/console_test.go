@@ -15,6 +15,7 @@ import (
 	"github.com/waybill/waybill/gateway/admin"
 	"github.com/waybill/waybill/gateway/console"
 	"github.com/waybill/waybill/ledger/ledgertest"
+	"github.com/waybill/waybill/projections/usage"
 	"github.com/waybill/waybill/test/played"
 )
 
@@ -27,13 +28,18 @@ type browser struct {
 	client *http.Client
 }
 
+// prices has none for account c.
+func prices() *usage.Prices {
+	return &usage.Prices{Currency: "EUR", Rows: []usage.Price{{Model: "*", Account: "a", Input: 1_000_000, Output: 2_000_000}, {Model: "*", Account: "b"}}}
+}
+
 func open(t *testing.T, token string) *browser {
 	t.Helper()
 	store := ledgertest.NewMemory()
 	clock := played.NewClock()
 	store.SetClock(clock.Now)
 	g := played.Open(t, store, clock, "a", "b", "c")
-	api := admin.New(admin.Options{Engine: g.Engine, Log: g.Log, Token: token, Version: "test", About: admin.About{Ledger: "memory", Sandbox: true}})
+	api := admin.New(admin.Options{Engine: g.Engine, Log: g.Log, Token: token, Version: "test", About: admin.About{Ledger: "memory", Sandbox: true}, Prices: prices})
 	c, err := console.New(console.Options{API: api})
 	if err != nil {
 		t.Fatal(err)
@@ -131,6 +137,7 @@ func TestEveryPageIsThere(t *testing.T) {
 		"/events":                               {"gateway.started"},
 		"/events/1":                             {`&#34;position&#34;: 1`},
 		"/usage?by=model":                       {"m1"},
+		"/usage":                                {"cost, EUR", "≥ 0.000104", "No price for model m1 at c (openai-compatible).", `<td class="n">–</td>`},
 		"/ledger":                               {`id="head"`, "No checkpoint"},
 		"/what-if":                              {`name="park_cap"`},
 		"/?at=2026-11-30T14:03:00Z":             {"You are looking at the past"},

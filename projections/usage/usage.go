@@ -241,7 +241,7 @@ func (v *View) answered(e *events.Event, count func(*group), silent func(*part),
 	}
 }
 
-// PossiblyBilled: the upstream may have worked on a request that it was sent
+// PossiblyBilled says that the upstream may have worked on a request that it was sent
 // and whose cost it did not get to tell. A host that was not reached did not;
 // an answer with an error status says that nothing was served.
 func PossiblyBilled(f *events.Failure) bool {

@@ -56,7 +56,7 @@ bench: build ## the benchmark against a bare reverse proxy; BENCH_SECONDS and BE
 
 docs: ## write the pages of docs/ that are generated from code
 	$(GO) generate ./events
-	$(GO) test ./gateway/config ./gateway/provider/catalogue -run Reference -update
+	$(GO) test ./gateway/config ./gateway/provider/catalogue ./cmd/waybill -run Reference -update
 
 fuzz: ## every fuzz target for FUZZTIME each
 	@for p in $$($(GO) list ./...); do \

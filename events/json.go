@@ -114,7 +114,7 @@ func ParseJSON(line []byte) (Event, error) {
 	}
 	e := Event{Header: w.header(), Position: w.Position, RecordedAt: Time(w.RecordedAt), Hash: w.hash}
 	if w.Data != nil {
-		e.Data, err = ParseData(w.kind, w.Data)
+		e.Data, err = parseData(w.kind, w.Data)
 		return e, err
 	}
 	e.Data = &Unknown{Type: w.kind, Version: w.Version, Codec: w.Codec, Raw: *w.Raw}
@@ -133,7 +133,7 @@ func ParseRecordJSON(line []byte) (r Record, p Position, at Time, h Hash, err er
 		r.Payload = *w.Raw
 		return r, w.Position, Time(w.RecordedAt), w.hash, nil
 	}
-	data, err := ParseData(w.kind, w.Data)
+	data, err := parseData(w.kind, w.Data)
 	if err != nil {
 		return r, 0, 0, h, err
 	}
@@ -183,8 +183,8 @@ func parseAnyKind(s string) (Kind, bool) {
 	return Kind(n), err == nil && strings.HasPrefix(s, "type:")
 }
 
-// ParseData reads a payload of a known kind from the JSON of its "data" member.
-func ParseData(k Kind, data []byte) (Payload, error) {
+// parseData reads a payload of a known kind from the JSON of its "data" member.
+func parseData(k Kind, data []byte) (Payload, error) {
 	if !k.known() {
 		return nil, fmt.Errorf("read event: unknown type %s", k)
 	}

@@ -243,14 +243,8 @@ func parseName[T ~uint8](names []string, s string) (T, bool) {
 	return 0, false
 }
 
-// ParseAxis reads an axis by its name.
-func ParseAxis(s string) (Axis, bool) { return parseName[Axis](axisNames, s) }
-
 // ParseClass reads a class by its contract name.
 func ParseClass(s string) (Class, bool) { return parseName[Class](classNames, s) }
-
-// ParseReason reads a reason by its contract name.
-func ParseReason(s string) (Reason, bool) { return parseName[Reason](reasonNames, s) }
 
 // ParseDialect reads a dialect by its name.
 func ParseDialect(s string) (Dialect, bool) { return parseName[Dialect](dialectNames, s) }

@@ -32,16 +32,15 @@ type attempt struct {
 // tries is what a request remembers of its attempts.
 type tries struct {
 	walked  routing.Walked
-	policy  *events.Policy // of the newest attempt, nil before the first
-	tried   []uint32       // accounts, by roster number
-	avoid   []string       // endpoints that an answer ruled out
-	tested  bool           // an attempt was a trial
-	account string         // of the newest attempt
-	class   events.Class   // of the newest outcome
-	current *attempt       // under way
-	last    *attempt       // the newest that failed
-	why     *failure       // of the same
-	search  bool           // it was recorded while another account was looked for
+	tried   []uint32     // accounts, by roster number
+	avoid   []string     // endpoints that an answer ruled out
+	tested  bool         // an attempt was a trial
+	account string       // of the newest attempt
+	class   events.Class // of the newest outcome
+	current *attempt     // under way
+	last    *attempt     // the newest that failed
+	why     *failure     // of the same
+	search  bool         // it was recorded while another account was looked for
 }
 
 // abandon records an attempt that a fault of ours cut off, so that its slot

@@ -5,11 +5,11 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 
 	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/wire"
 )
 
 // presented is the credential that a client sent. The order is the same on
@@ -118,8 +118,7 @@ func foreign(origin string) bool {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return false
 	}
-	ip, err := netip.ParseAddr(u.Hostname())
-	return u.Hostname() != "localhost" && (err != nil || !ip.Unmap().IsLoopback())
+	return !wire.Loopback(u.Hostname())
 }
 
 // fingerprint names a secret without showing any of it.

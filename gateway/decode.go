@@ -58,15 +58,7 @@ func (x *exchange) notARequest(err error) bool {
 
 // mayUse holds the client to the models that its key allows.
 func (x *exchange) mayUse(model string) bool {
-	if len(x.client.Models) == 0 || model == "" {
-		return true
-	}
-	for _, glob := range x.client.Models {
-		if events.Glob(glob, model) {
-			return true
-		}
-	}
-	return false
+	return model == "" || events.GlobAny(x.client.Models, model)
 }
 
 // tieUp names the request's session and the account that it is tied to. The

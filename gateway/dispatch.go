@@ -141,7 +141,11 @@ func (a *attempt) local(rule string, err error) *failure {
 
 // limit is a phase's bound, cut where max_elapsed ends first.
 func (a *attempt) limit(phase time.Duration, cause *error) (time.Duration, *error) {
-	left := a.Policy.MaxElapsed - a.w.start.Sub(a.x.begun)
+	return a.limitFrom(a.w.start, phase, cause)
+}
+
+func (a *attempt) limitFrom(start time.Time, phase time.Duration, cause *error) (time.Duration, *error) {
+	left := a.Policy.MaxElapsed - start.Sub(a.x.begun)
 	if a.Policy.MaxElapsed > 0 && left < phase {
 		return max(left, 0), &errMaxElapsed
 	}
@@ -150,10 +154,7 @@ func (a *attempt) limit(phase time.Duration, cause *error) (time.Duration, *erro
 
 // startWatch bounds the attempt until its headers are there.
 func (a *attempt) startWatch(parent context.Context) {
-	limit, cause := a.Policy.HeaderTimeout, &errHeaderTimeout
-	if left := a.Policy.MaxElapsed - time.Since(a.x.begun); a.Policy.MaxElapsed > 0 && left < limit {
-		limit, cause = max(left, 0), &errMaxElapsed
-	}
+	limit, cause := a.limitFrom(time.Now(), a.Policy.HeaderTimeout, &errHeaderTimeout)
 	a.w = newWatch(parent, limit, cause)
 }
 

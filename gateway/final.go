@@ -56,15 +56,10 @@ func (x *exchange) story(f *failure) string {
 		return "the upstream could not be reached or broke off (" + f.finding.Rule + "); " + x.tried()
 	case f.malformed != "":
 		return fmt.Sprintf("the upstream answered %d without an answer (%s); %s", f.status, f.malformed, x.tried())
-	case ownAccount(f.finding.Class):
+	case routing.OfAccount(f.finding.Class):
 		return "no account could serve this request; " + x.tried()
 	}
 	return fmt.Sprintf("the upstream answered %d (%s); %s", f.status, f.finding.Class, x.tried())
-}
-
-// ownAccount: the answer speaks of our account, not of the client's request.
-func ownAccount(c events.Class) bool {
-	return c == events.ClassAuthFailed || c == events.ClassCreditsExhausted || c == events.ClassForbidden
 }
 
 // presentable says that the upstream's own error can be given to the client.
@@ -117,12 +112,7 @@ func (x *exchange) pass(a *attempt, f *failure, advice routing.Advice) {
 	inbound(h, f.header, a.token)
 	delete(h, "Content-Encoding")
 	x.mark(a)
-	if advice.RetryAfter > 0 {
-		h["Retry-After"] = []string{strconv.FormatInt(advice.RetryAfter, 10)}
-		if advice.RetryAfter > 60 {
-			h["X-Should-Retry"] = []string{"false"}
-		}
-	}
+	dialect.SetRetry(h, advice.RetryAfter)
 	body := redact.Bytes(f.body, a.token)
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	x.status = advice.Status

@@ -3,6 +3,7 @@ package gateway
 import (
 	"net/http"
 	"net/textproto"
+	"slices"
 	"strings"
 
 	"github.com/waybill/waybill/events"
@@ -156,7 +157,7 @@ func (u *upstream) betas(h, in http.Header) {
 	for _, list := range [...][]string{sent, own} {
 		for _, v := range list {
 			for flag := range strings.SplitSeq(v, ",") {
-				if flag = strings.TrimSpace(flag); flag != "" && !contains(flags, flag) {
+				if flag = strings.TrimSpace(flag); flag != "" && !slices.Contains(flags, flag) {
 					flags = append(flags, flag)
 				}
 			}
@@ -165,15 +166,6 @@ func (u *upstream) betas(h, in http.Header) {
 	if len(flags) > 0 {
 		h[name] = []string{strings.Join(flags, ",")}
 	}
-}
-
-func contains(list []string, s string) bool {
-	for _, e := range list {
-		if e == s {
-			return true
-		}
-	}
-	return false
 }
 
 // inbound copies the headers of an answer that may go to the client. A value

@@ -17,10 +17,8 @@ const keysKept = 4096
 // is one key with two bodies, which is a mistake of the client's (B106). It is
 // a courtesy of one process: nothing is decided or charged by it.
 type keyring struct {
-	mu    sync.Mutex
-	body  map[[sha256.Size]byte][sha256.Size]byte
-	order [][sha256.Size]byte // ring of the keys, oldest at next
-	next  int
+	mu   sync.Mutex
+	body recent[[sha256.Size]byte, [sha256.Size]byte]
 }
 
 // agrees notes a key's body, and says whether it is the one that it came with
@@ -28,20 +26,10 @@ type keyring struct {
 func (k *keyring) agrees(key, body [sha256.Size]byte) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if was, known := k.body[key]; known {
+	if was, known := k.body.get(key); known {
 		return was == body
 	}
-	if k.body == nil {
-		k.body = make(map[[sha256.Size]byte][sha256.Size]byte)
-	}
-	if len(k.order) < keysKept {
-		k.order = append(k.order, key)
-	} else {
-		delete(k.body, k.order[k.next])
-		k.order[k.next] = key
-		k.next = (k.next + 1) % keysKept
-	}
-	k.body[key] = body
+	k.body.put(key, body, keysKept)
 	return true
 }
 

@@ -17,8 +17,8 @@ func TestAKeyringForgetsTheOldestKeyFirst(t *testing.T) {
 			t.Fatalf("key %d was never seen", n)
 		}
 	}
-	if len(k.body) != keysKept || len(k.order) != keysKept {
-		t.Errorf("%d keys kept, %d in order", len(k.body), len(k.order))
+	if len(k.body.of) != keysKept || len(k.body.ring) != keysKept {
+		t.Errorf("%d keys kept, %d in order", len(k.body.of), len(k.body.ring))
 	}
 	if k.agrees(key(keysKept+9), b) || k.agrees(key(10), b) {
 		t.Error("a known key took another body")

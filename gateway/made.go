@@ -10,10 +10,8 @@ import (
 // continue, show or delete it (R14). It is bounded and lives as long as the
 // process; what it has forgotten the ledger may still know.
 type made struct {
-	mu   sync.Mutex
-	by   map[events.Digest]uint32 // roster number
-	ring []events.Digest
-	next int
+	mu sync.Mutex
+	by recent[events.Digest, uint32] // roster number
 }
 
 // keepMade bounds the memory of stored responses.
@@ -27,25 +25,15 @@ func thing(client, id string) events.Digest {
 func (m *made) note(t events.Digest, account uint32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.by == nil {
-		m.by = map[events.Digest]uint32{}
-	}
-	if _, known := m.by[t]; !known {
-		if len(m.ring) < keepMade {
-			m.ring = append(m.ring, t)
-		} else {
-			delete(m.by, m.ring[m.next])
-			m.ring[m.next] = t
-			m.next = (m.next + 1) % keepMade
-		}
-	}
-	m.by[t] = account
+	m.by.put(t, account, keepMade)
 }
 
+// of is the account that made a response, 0 when it is not remembered.
 func (m *made) of(t events.Digest) uint32 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.by[t]
+	account, _ := m.by.get(t)
+	return account
 }
 
 // noteMade remembers what a successful attempt has stored.

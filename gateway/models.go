@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strconv"
@@ -18,7 +17,7 @@ func (x *exchange) listModels() {
 	names := slices.DeleteFunc(x.routable(), func(m string) bool { return !x.mayUse(m) })
 	wanted := strings.TrimPrefix(x.vars["model"], "models/")
 	if wanted == "" {
-		x.sendJSON(modelList(x.speaks, names))
+		x.sendJSON(dialect.ModelList(x.speaks, names))
 		return
 	}
 	if !slices.Contains(names, wanted) {
@@ -26,7 +25,7 @@ func (x *exchange) listModels() {
 		x.turnAway(dialect.Refusal{Code: routing.CodeNoModel, Status: http.StatusNotFound, Param: "model", Message: "no account serves the model " + strconv.Quote(wanted)})
 		return
 	}
-	x.sendJSON(modelOf(x.speaks, wanted))
+	x.sendJSON(dialect.Model(x.speaks, wanted))
 }
 
 // routable are the names that clients of a dialect can ask for, sorted: the
@@ -87,61 +86,7 @@ func exact(globs []string) (names []string) {
 	return names
 }
 
-type openAIModel struct {
-	ID      string `json:"id"`
-	Object  string `json:"object"`
-	Created int64  `json:"created"`
-	OwnedBy string `json:"owned_by"`
-}
-
-type anthropicModel struct {
-	Type        string `json:"type"`
-	ID          string `json:"id"`
-	DisplayName string `json:"display_name"`
-	CreatedAt   string `json:"created_at"`
-}
-
-type geminiModel struct {
-	Name        string   `json:"name"`
-	DisplayName string   `json:"displayName"`
-	Methods     []string `json:"supportedGenerationMethods"`
-}
-
-// modelOf is one model in the dialect's shape. Nothing is claimed about it but
-// that it can be asked for.
-func modelOf(d events.Dialect, id string) any {
-	switch d {
-	case events.DialectAnthropic:
-		return anthropicModel{Type: "model", ID: id, DisplayName: id, CreatedAt: "1970-01-01T00:00:00Z"}
-	case events.DialectGemini:
-		return geminiModel{Name: "models/" + id, DisplayName: id, Methods: []string{"generateContent", "streamGenerateContent", "countTokens"}}
-	}
-	return openAIModel{ID: id, Object: "model", OwnedBy: "waybill"}
-}
-
-func modelList(d events.Dialect, ids []string) any {
-	models := make([]any, len(ids))
-	for i, id := range ids {
-		models[i] = modelOf(d, id)
-	}
-	switch d {
-	case events.DialectAnthropic:
-		page := map[string]any{"data": models, "has_more": false, "first_id": nil, "last_id": nil}
-		if n := len(ids); n > 0 {
-			page["first_id"], page["last_id"] = ids[0], ids[n-1]
-		}
-		return page
-	case events.DialectGemini:
-		return map[string]any{"models": models}
-	}
-	return map[string]any{"object": "list", "data": models}
-}
-
-func (x *exchange) sendJSON(v any) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // plain structs of strings
-	}
+func (x *exchange) sendJSON(b []byte) {
 	x.w.Header()["Content-Type"] = []string{"application/json"}
 	x.w.Header()["Content-Length"] = []string{strconv.Itoa(len(b))}
 	x.status, x.end = http.StatusOK, endServed

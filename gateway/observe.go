@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -93,7 +94,7 @@ func (a *attempt) errorBody() ([]byte, error) {
 
 // errorFrame is an error inside a 200.
 func (a *attempt) errorFrame(frame []byte) *failure {
-	f := &failure{status: a.resp.StatusCode, header: a.resp.Header, body: clone(frame), whole: true, frame: true}
+	f := &failure{status: a.resp.StatusCode, header: a.resp.Header, body: bytes.Clone(frame), whole: true, frame: true}
 	f.finding = a.classify(f)
 	return f
 }
@@ -131,12 +132,10 @@ func (a *attempt) malformed(why string, body []byte) *failure {
 		return a.broken(err) // we have cut it off: an upstream may end its half cleanly
 	}
 	return &failure{
-		status: a.resp.StatusCode, header: a.resp.Header, body: clone(body[:min(len(body), headLimit)]), malformed: why,
+		status: a.resp.StatusCode, header: a.resp.Header, body: bytes.Clone(body[:min(len(body), headLimit)]), malformed: why,
 		finding: provider.Finding{Class: events.ClassMalformed, Rule: "malformed:" + strings.ReplaceAll(why, " ", "_"), Scope: accountScope},
 	}
 }
-
-func clone(b []byte) []byte { return append([]byte(nil), b...) }
 
 // grows says that an answer is relayed as it comes: an event stream, a growing
 // array, or bytes that nobody can look into (sound), whose first one commits.

@@ -53,7 +53,7 @@ func (x *exchange) ask() engine.Ask {
 	return engine.Ask{
 		Request: x.id, Attempt: uint32(len(t.tried) + 1), Client: x.client.ID, Dialect: x.speaks, Model: x.req.Model,
 		Session: x.session, Tie: x.tie, Tried: t.tried, Avoid: t.avoid, Tested: t.tested,
-		Last: t.policy != nil && len(t.tried)+1 >= int(t.policy.MaxAttempts), Answered: t.last != nil,
+		Answered: t.last != nil,
 	}
 }
 
@@ -61,7 +61,7 @@ func (x *exchange) ask() engine.Ask {
 func (x *exchange) begin(att *engine.Attempt) *attempt {
 	a := &attempt{Attempt: att, x: x, up: x.cfg.accounts[att.Account.ID].speaking(x.speaks), spare: att.Decision.Spare}
 	t := &x.tries
-	t.current, t.policy, t.account, t.search = a, att.Policy, att.Account.ID, false
+	t.current, t.account, t.search = a, att.Account.ID, false
 	t.tried = append(t.tried, att.Account.No)
 	t.tested = t.tested || att.Decision.Trial != nil
 	a.startWatch(x.r.Context())

@@ -83,7 +83,7 @@ func newUpstream(a *Account, routes []*route) (*upstream, error) {
 	}
 	u := &upstream{Account: a, base: base, host: parsed.Host, urls: make([]*url.URL, len(routes)), headers: http.Header{}}
 	u.pool = wire.Key{Scheme: parsed.Scheme, Host: parsed.Host}
-	u.auth, u.authPrefix = credentialHeader(a.Provider.Auth)
+	u.auth, u.authPrefix = a.Provider.Auth.Header()
 	u.ownBetas = append(u.ownBetas, a.Provider.Headers["Anthropic-Beta"]...)
 	if a.BaseURL == "" {
 		u.surfaces = make(map[events.Dialect]*upstream, len(a.Provider.Surfaces))
@@ -140,18 +140,4 @@ func (u *upstream) endpoint(all *wire.Pools, connect time.Duration) *wire.Endpoi
 func (u *upstream) keyless() bool {
 	k, constant := u.Credential.(Key)
 	return constant && k.Secret == ""
-}
-
-// credentialHeader is where a provider expects the credential.
-func credentialHeader(a provider.Auth) (name, prefix string) {
-	switch a {
-	case provider.XAPIKey:
-		return "X-Api-Key", ""
-	case provider.XGoogAPIKey:
-		return "X-Goog-Api-Key", ""
-	case provider.APIKey:
-		return "Api-Key", ""
-	default:
-		return "Authorization", "Bearer "
-	}
 }

@@ -52,16 +52,6 @@ func (b *Bell) Swing(ctx context.Context, send func(head events.Position) error)
 		if err := send(events.Position(b.head.Load())); err != nil {
 			return err
 		}
-		sleep(ctx, bellRest)
-	}
-}
-
-// sleep waits for d or the end of ctx.
-func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
+		Rest(ctx, bellRest)
 	}
 }

@@ -71,7 +71,7 @@ func (f *follower) read(ctx context.Context, upTo events.Position) error {
 	cancel()
 	switch {
 	case errors.Is(err, ErrUnavailable), errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
-		sleep(ctx, f.log.opt.Poll)
+		Rest(ctx, f.log.opt.Poll)
 		return nil
 	case err != nil:
 		return fmt.Errorf("follow after %d: %w", f.at, err)

@@ -266,6 +266,6 @@ func (l *Log) watch(from Shared) {
 			return
 		}
 		l.deaf.Store(&err)
-		sleep(l.ctx, l.opt.Poll) // followers poll meanwhile
+		Rest(l.ctx, l.opt.Poll) // followers poll meanwhile
 	}
 }

@@ -291,7 +291,7 @@ func TestAnExportImportedElsewhereAnswersTheSame(t *testing.T) {
 	if code, _, errs := shell(t, a.env, "import", filepath.Join(dir, "other.zst"), "--ledger", filepath.Join(dir, "w.jsonl.db")); code != exitCheckFailed || !strings.Contains(errs, "differ") {
 		t.Errorf("a fork: exit %d %s", code, errs)
 	}
-	if left, err := filepath.Glob(filepath.Join(dir, "*.part-*")); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(filepath.Join(dir, ".*.part")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
 	}
 }

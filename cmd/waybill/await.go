@@ -41,10 +41,8 @@ func (s *service) awaitStore(ctx context.Context, cause error) (ledger.Store, er
 			told = s.now()
 			s.log.Warn("the ledger cannot be reached; this gateway waits for it, not ready", "spooled_events", n, "error", cause)
 		}
-		select {
-		case <-ctx.Done():
+		if !ledger.Rest(ctx, awaitRest) {
 			return nil, errStopped
-		case <-time.After(awaitRest):
 		}
 		store, err := openStore(ctx, s.source.Env.Ledger, s.source.Env, s.config.Ledger)
 		switch {

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/waybill/waybill/events"
@@ -51,13 +50,10 @@ func besideLedger(e config.Environment, name string) (string, error) {
 // ledgerSettings is what the configuration says of the ledger, for a command.
 func ledgerSettings(s *std) (config.Ledger, config.Environment, error) {
 	src, _, err := findSource(s, false)
-	if err == nil && src.sandbox {
-		err = src.at("http://127.0.0.1:0")
-	}
 	if err != nil {
 		return config.Ledger{}, config.Environment{}, err
 	}
-	c, err := src.load()
+	c, err := src.settings()
 	if err != nil {
 		return config.Ledger{}, config.Environment{}, err
 	}
@@ -91,7 +87,7 @@ func (s *service) openCheckpoints(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.metrics.registry.MustRegister(checkpointCollector{s.checkpoints})
+	s.metrics.registry.MustRegister(checkpointGauges(s.checkpoints))
 	_ = s.checkpoints.Take(ctx) // Run tries again, and tells
 	return nil
 }
@@ -183,30 +179,16 @@ func headOf(text string) (h ledger.Head, err error) {
 	return h, nil
 }
 
-// checkpointCollector reads the keeper when it is asked.
-type checkpointCollector struct{ keeper *checkpoint.Keeper }
-
-func (checkpointCollector) descs() (position, sound *prometheus.Desc) {
-	return prometheus.NewDesc("waybill_ledger_checkpoint_position", "Position of the latest signed checkpoint.", nil, nil),
-		prometheus.NewDesc("waybill_ledger_checkpoint_sound", "1 while the ledger holds its latest checkpoint and new ones can be kept.", nil, nil)
-}
-
-// Describe implements prometheus.Collector.
-func (c checkpointCollector) Describe(ch chan<- *prometheus.Desc) {
-	position, sound := c.descs()
-	ch <- position
-	ch <- sound
-}
-
-// Collect implements prometheus.Collector.
-func (c checkpointCollector) Collect(ch chan<- prometheus.Metric) {
-	position, sound := c.descs()
-	st, ok := c.keeper.State(), 1.0
-	if st.Fault != nil {
-		ok = 0
-	}
-	ch <- prometheus.MustNewConstMetric(position, prometheus.GaugeValue, float64(st.Head.Position))
-	ch <- prometheus.MustNewConstMetric(sound, prometheus.GaugeValue, ok)
+// checkpointGauges are read off the keeper.
+func checkpointGauges(k *checkpoint.Keeper) *gauges {
+	const position, sound = "waybill_ledger_checkpoint_position", "waybill_ledger_checkpoint_sound"
+	return newGauges(func(tell tellGauge) {
+		st := k.State()
+		tell(position, float64(st.Head.Position))
+		tell(sound, oneIf(st.Fault == nil))
+	},
+		series{name: position, help: "Position of the latest signed checkpoint."},
+		series{name: sound, help: "1 while the ledger holds its latest checkpoint and new ones can be kept."})
 }
 
 // checkpointNote is for /readyz: a fault of the ledger stops no traffic, it is

@@ -12,20 +12,6 @@ import (
 	"github.com/waybill/waybill/gateway/credential"
 )
 
-// configCommand groups what concerns the configuration.
-type configCommand struct{}
-
-func (*configCommand) cobra() *cobra.Command {
-	return &cobra.Command{Use: "config", Short: "Check the configuration", Args: cobra.NoArgs}
-}
-
-func (*configCommand) commands() []command { return []command{&configCheckCommand{}} }
-
-// Run implements command: the group alone is a usage error.
-func (*configCommand) Run(context.Context, *std, []string) error {
-	return usageError(errors.New("say what: waybill config check"))
-}
-
 // configCheckCommand reads the configuration as serve does, and changes nothing.
 type configCheckCommand struct{}
 
@@ -79,13 +65,8 @@ func checkConfig(s *std) (checked, error) {
 	src, warnings, err := findSource(s, false)
 	if err == nil {
 		found.File, found.Sandbox, found.Warnings = src.Path, src.sandbox, append(found.Warnings, warnings...)
-		if src.sandbox {
-			err = src.at("http://127.0.0.1:0")
-		}
-	}
-	if err == nil {
 		var c *config.Config
-		if c, err = src.load(); err == nil {
+		if c, err = src.settings(); err == nil {
 			if err := credentialFiles(c); err != nil {
 				return found, err
 			}

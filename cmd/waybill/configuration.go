@@ -55,6 +55,17 @@ func (src *source) at(upstream string) error {
 	return nil
 }
 
+// settings is the configuration for a command that serves nothing: the
+// sandbox's upstream has no port then.
+func (src *source) settings() (*config.Config, error) {
+	if src.sandbox {
+		if err := src.at("http://127.0.0.1:0"); err != nil {
+			return nil, err
+		}
+	}
+	return src.load()
+}
+
 func (src *source) load() (*config.Config, error) {
 	c, err := config.Load(src.Sources)
 	if err != nil {

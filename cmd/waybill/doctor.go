@@ -84,12 +84,9 @@ func writeSymptoms(s *std, found []symptom) error {
 
 func doctorConfig(s *std, found *[]symptom) (*config.Config, error) {
 	src, warnings, err := findSource(s, false)
-	if err == nil && src.sandbox {
-		err = src.at("http://127.0.0.1:0")
-	}
 	var c *config.Config
 	if err == nil {
-		c, err = src.load()
+		c, err = src.settings()
 	}
 	if err != nil {
 		*found = append(*found, symptom{What: "configuration", Note: err.Error()})

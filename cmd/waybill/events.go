@@ -18,21 +18,21 @@ import (
 // eventsCommand shows events as stored.
 type eventsCommand struct {
 	reading
-	account, request, types, since, until string
-	after                                 uint64
-	limit                                 int
-	follow                                bool
+	span                    spanFlags
+	account, request, types string
+	after                   uint64
+	limit                   int
+	follow                  bool
 }
 
 func (c *eventsCommand) cobra() *cobra.Command {
 	cmd := &cobra.Command{Use: "events", Short: "Show events as stored, and new ones as they come (--follow)", Args: cobra.NoArgs}
 	c.bind(cmd)
+	c.span.bind(cmd, "recorded")
 	f := cmd.Flags()
 	f.StringVar(&c.account, "account", "", "of this account")
 	f.StringVar(&c.request, "request", "", "of this request")
 	f.StringVar(&c.types, "type", "", "of these types, separated by commas")
-	f.StringVar(&c.since, "since", "", "recorded at or after: 2026-11-30T14:03:00Z, 14:03 or 10m (ago)")
-	f.StringVar(&c.until, "until", "", "recorded before")
 	f.Uint64Var(&c.after, "after", 0, "after this position")
 	f.IntVar(&c.limit, "limit", 0, "how many at most, 0 for all; without --after the newest ones")
 	f.BoolVar(&c.follow, "follow", false, "go on with new events until interrupted (with --json: one line each)")
@@ -83,10 +83,7 @@ func (c *eventsCommand) filter(s *std) (f ledger.Filter, err error) {
 		}
 		f.Kinds = append(f.Kinds, k)
 	}
-	if f.Since, err = when(c.since, s.now()); err != nil {
-		return f, err
-	}
-	f.Until, err = when(c.until, s.now())
+	f.Since, f.Until, err = c.span.span(s)
 	return f, err
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,6 +15,8 @@ import (
 	"github.com/waybill/waybill/gateway/inquiry"
 	"github.com/waybill/waybill/ledger"
 	"github.com/waybill/waybill/ledger/archive"
+	"github.com/waybill/waybill/ledger/durable"
+	"github.com/waybill/waybill/ledger/sqlite"
 )
 
 // exportCommand writes a ledger, or a part of it, as JSON Lines.
@@ -78,22 +79,14 @@ func (c *exportCommand) Run(ctx context.Context, s *std, _ []string) error {
 	return err
 }
 
-// toFile writes beside the target and renames: a broken export leaves nothing.
+// toFile writes all or nothing: a broken export leaves no file.
 func (c *exportCommand) toFile(ctx context.Context, s *std, store ledger.Store) (span archive.Span, err error) {
-	f, err := os.CreateTemp(filepath.Dir(c.out), filepath.Base(c.out)+".part-*")
-	if err != nil {
-		return span, fmt.Errorf("export: %w", err)
-	}
-	defer os.Remove(f.Name()) // gone already when it was renamed
 	p := newProgress(s)
-	span, err = c.write(ctx, store, f, func(at events.Position) { p.tell(at, events.Position(c.to)) })
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return span, err
-	}
-	return span, os.Rename(f.Name(), c.out)
+	err = durable.Replace(c.out, 0o600, func(f *os.File) (err error) {
+		span, err = c.write(ctx, store, f, func(at events.Position) { p.tell(at, events.Position(c.to)) })
+		return err
+	})
+	return span, err
 }
 
 func (c *exportCommand) write(ctx context.Context, store ledger.Store, w io.Writer, p archive.Progress) (span archive.Span, err error) {
@@ -123,7 +116,7 @@ func (c *importCommand) cobra() *cobra.Command {
 			"chain must hold; else the import ends with exit code 1 at that position.",
 		Args: cobra.ExactArgs(1),
 	}
-	cmd.Flags().StringVar(&c.ledger, "ledger", "", "ledger to append to: sqlite:PATH, a path or postgres://... (default $WAYBILL_LEDGER)")
+	ledgerFlag(cmd, &c.ledger, "ledger to append to")
 	return cmd
 }
 
@@ -156,7 +149,7 @@ func (c *importCommand) Run(ctx context.Context, s *std, args []string) error {
 	h, headErr := store.Head(ctx)
 	if closed := store.Close(); err != nil {
 		if made != "" && headErr == nil && h.Position == 0 {
-			unmake(made) // an empty ledger where there was none would pass for one
+			_ = sqlite.Remove(made) // an empty ledger where there was none would pass for one
 		}
 		return errors.Join(err, closed)
 	} else if closed != nil {
@@ -186,11 +179,4 @@ func made(where string) string {
 		return ""
 	}
 	return path
-}
-
-// unmake removes it and what stands beside it.
-func unmake(path string) {
-	for _, suffix := range []string{"", "-wal", "-shm", ".lock"} {
-		_ = os.Remove(path + suffix)
-	}
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/waybill/waybill/gateway/config"
 	"github.com/waybill/waybill/ledger"
 	"github.com/waybill/waybill/ledger/feed"
@@ -58,7 +56,7 @@ func (s *service) openFeeds(ctx context.Context) error {
 		s.feeds = append(s.feeds, r)
 		s.tellers = append(s.tellers, teller{r, f.Alerts})
 	}
-	s.metrics.registry.MustRegister(feedCollector(s.feeds))
+	s.metrics.registry.MustRegister(feedGauges(s.feeds))
 	return nil
 }
 
@@ -93,32 +91,22 @@ func (s *service) runFeeds() {
 	}
 }
 
-// feedCollector reads the lag of each feed when it is asked for.
-type feedCollector []*feed.Relay
-
-func (feedCollector) descs() (lag, aside *prometheus.Desc) {
-	return prometheus.NewDesc("waybill_feed_lag_events", "Committed events that a feed's consumer is behind.", []string{"consumer"}, nil),
-		prometheus.NewDesc("waybill_feed_poisoned", "Messages that a feed's consumer did not take.", []string{"consumer"}, nil)
-}
-
-// Describe implements prometheus.Collector.
-func (c feedCollector) Describe(ch chan<- *prometheus.Desc) {
-	lag, aside := c.descs()
-	ch <- lag
-	ch <- aside
-}
-
-// Collect implements prometheus.Collector.
-func (c feedCollector) Collect(ch chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	lag, aside := c.descs()
-	for _, r := range c {
-		if n, err := r.Lag(ctx); err == nil {
-			ch <- prometheus.MustNewConstMetric(lag, prometheus.GaugeValue, float64(n), r.Name())
+// feedGauges are read off each feed.
+func feedGauges(feeds []*feed.Relay) *gauges {
+	const lag, poisoned = "waybill_feed_lag_events", "waybill_feed_poisoned"
+	consumer := []string{"consumer"}
+	return newGauges(func(tell tellGauge) {
+		ctx, cancel := context.WithTimeout(context.Background(), gaugeTime)
+		defer cancel()
+		for _, r := range feeds {
+			if n, err := r.Lag(ctx); err == nil {
+				tell(lag, float64(n), r.Name())
+			}
+			if all, err := r.Book().Aside(ctx); err == nil {
+				tell(poisoned, float64(len(all)), r.Name())
+			}
 		}
-		if all, err := r.Book().Aside(ctx); err == nil {
-			ch <- prometheus.MustNewConstMetric(aside, prometheus.GaugeValue, float64(len(all)), r.Name())
-		}
-	}
+	},
+		series{lag, "Committed events that a feed's consumer is behind.", consumer},
+		series{poisoned, "Messages that a feed's consumer did not take.", consumer})
 }

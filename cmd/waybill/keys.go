@@ -6,29 +6,12 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/waybill/waybill/ledger/checkpoint"
 )
-
-// keysCommand groups what concerns keys of our own.
-type keysCommand struct{}
-
-func (*keysCommand) cobra() *cobra.Command {
-	return &cobra.Command{Use: "keys", Short: "Make client keys, show the key of checkpoints", Args: cobra.NoArgs}
-}
-
-func (*keysCommand) commands() []command {
-	return []command{&keysNewCommand{}, &keysCheckpointCommand{}}
-}
-
-// Run implements command: the group alone is a usage error.
-func (*keysCommand) Run(context.Context, *std, []string) error {
-	return usageError(errors.New("say what: waybill keys new, or waybill keys checkpoint"))
-}
 
 // keysNewCommand makes a client key. It is printed once and kept nowhere.
 type keysNewCommand struct{ id string }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 
 	"github.com/waybill/waybill/gateway/admin"
 	"github.com/waybill/waybill/gateway/config"
@@ -41,7 +40,7 @@ func offline(ctx context.Context, e config.Environment, account, path string, o 
 	}
 	l.serve(admin.New(admin.Options{Engine: eng, Log: log, Version: version()}), make(chan error, 1))
 	defer func() { err = errors.Join(err, l.drain(closeTime)) }()
-	return post(ctx, "http://"+l.Addr().String()+path, config.Secret{}, o)
+	return running{url: "http://" + l.Addr().String()}.operate(ctx, path, o)
 }
 
 // openExisting opens a ledger for writing that is there already and knows the
@@ -61,5 +60,3 @@ func openExisting(ctx context.Context, e config.Environment, account string) (*l
 	}
 	return ledger.Open(whole(store)), nil
 }
-
-var _ http.Handler = (*admin.API)(nil)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,7 +35,7 @@ func (c *operateCommand) cobra() *cobra.Command {
 	cmd := &cobra.Command{Use: c.name + " ACCOUNT", Short: c.short, Args: cobra.ExactArgs(1)}
 	cmd.Flags().StringVar(&c.reason, "reason", "", "why, in a sentence; it stays in the ledger (required)")
 	cmd.Flags().StringVar(&c.scope, "scope", "", "account (default), group, endpoint, family:NAME or model:NAME")
-	cmd.Flags().StringVar(&c.admin, "admin", "", "admin API of a running gateway (default $WAYBILL_ADMIN_LISTEN)")
+	adminFlag(cmd, &c.admin)
 	if c.name == "park" {
 		cmd.Flags().StringVar(&c.until, "until", "", "2026-11-30T14:03:00Z, or how long, such as 2h (required)")
 	}
@@ -61,14 +60,10 @@ func (c *operateCommand) Run(ctx context.Context, s *std, args []string) error {
 	if err != nil {
 		return usageError(err)
 	}
-	base := c.admin
-	if base == "" {
-		base = e.AdminListen
-	}
 	ctx, cancel := context.WithTimeout(ctx, operateTime)
 	defer cancel()
 	path := "/api/v1/accounts/" + url.PathEscape(args[0]) + "/" + c.name
-	at, err := post(ctx, adminURL(base)+path, e.AdminToken, o)
+	at, err := runningAt(c.admin, e).operate(ctx, path, o)
 	where := "through the running gateway"
 	if errors.Is(err, errNobody) {
 		where = "in the ledger, which no gateway holds"
@@ -103,37 +98,18 @@ func (c *operateCommand) operation() (operation, error) {
 	return o, nil
 }
 
-// errNobody: no admin API answers there.
-var errNobody = errors.New("no gateway answers")
-
 // recorded is the API's answer.
 type recorded struct {
 	Position uint64 `json:"position"`
 }
 
-// post makes the call.
-func post(ctx context.Context, where string, token config.Secret, o operation) (recorded, error) {
-	b, err := json.Marshal(o)
+// operate makes the call.
+func (g running) operate(ctx context.Context, path string, o operation) (recorded, error) {
+	resp, err := g.call(ctx, http.MethodPost, path, o)
 	if err != nil {
-		return recorded{}, fmt.Errorf("write call: %w", err)
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, where, bytes.NewReader(b))
-	if err != nil {
-		return recorded{}, usageError(fmt.Errorf("--admin: %w", err))
-	}
-	req.Header.Set("Content-Type", "application/json")
-	if !token.Empty() {
-		req.Header.Set("Authorization", "Bearer "+token.Reveal())
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return recorded{}, fmt.Errorf("%w: %w", errNobody, err)
+		return recorded{}, err
 	}
 	defer resp.Body.Close()
-	return readRecorded(resp)
-}
-
-func readRecorded(resp *http.Response) (recorded, error) {
 	b, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	if err != nil {
 		return recorded{}, fmt.Errorf("read the gateway's answer: %w", err)
@@ -143,7 +119,7 @@ func readRecorded(resp *http.Response) (recorded, error) {
 		Detail string `json:"detail"`
 	}
 	if err := json.Unmarshal(b, &out); err != nil {
-		return recorded{}, fmt.Errorf("%s is no Waybill: it answered %s", resp.Request.URL.Host, resp.Status)
+		return recorded{}, fmt.Errorf("%s is no Waybill: it answered %s", g.url, resp.Status)
 	}
 	if resp.StatusCode >= 300 {
 		return recorded{}, fmt.Errorf("the gateway refused: %s", out.Detail)

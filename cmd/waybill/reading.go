@@ -1,11 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"net"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,7 +20,7 @@ type reading struct {
 }
 
 func (r *reading) bind(c *cobra.Command) {
-	c.Flags().StringVar(&r.ledger, "ledger", "", "ledger to read: sqlite:PATH, a path or postgres://... (default $WAYBILL_LEDGER)")
+	ledgerFlag(c, &r.ledger, "ledger to read")
 	c.Flags().StringArrayVar(&r.archives, "archive", nil, "directory with archives of the ledger, when they are not where they were written")
 }
 
@@ -62,27 +59,6 @@ func (r *reading) open(s *std) (*ledger.Log, error) {
 	return ledger.Open(store), nil
 }
 
-// asOf are the flags of what can be asked as it stood then.
-type asOf struct {
-	at       string
-	position uint64
-}
-
-func (a *asOf) bind(c *cobra.Command) {
-	c.Flags().StringVar(&a.at, "at", "", "as of an instant: 2026-11-30T14:03:00Z, 14:03 or 10m (ago)")
-	c.Flags().Uint64Var(&a.position, "position", 0, "as of a position of the ledger")
-}
-
-// moment is what the flags say; now and the head where they say nothing.
-func (a *asOf) moment(s *std) (m inquiry.Moment, err error) {
-	if a.at != "" && a.position != 0 {
-		return m, usageError(errors.New("either --at or --position"))
-	}
-	m = inquiry.Moment{Position: events.Position(a.position), Now: events.At(s.now())}
-	m.Time, err = when(a.at, s.now())
-	return m, err
-}
-
 // when is inquiry.When, whose error is one of usage.
 func when(text string, now time.Time) (events.Time, error) {
 	t, err := inquiry.When(text, events.At(now))
@@ -117,20 +93,4 @@ func (p *progress) tell(done, head events.Position) {
 		}
 		fmt.Fprintf(p.out, "\r%3d %%  %d of %d%s", pc, done, head, end)
 	}
-}
-
-// adminURL is where the admin API of a gateway is asked: a listening address
-// that names no host is this machine.
-func adminURL(addr string) string {
-	if strings.Contains(addr, "://") {
-		return strings.TrimSuffix(addr, "/")
-	}
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return "http://" + addr
-	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	return "http://" + net.JoinHostPort(host, port)
 }

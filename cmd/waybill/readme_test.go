@@ -94,8 +94,8 @@ func TestTheREADMEsFirstCommandsAreTheTwoThatSetUp(t *testing.T) {
 }
 
 func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
-	for _, page := range []string{"README.md", "CONTRIBUTING.md", "docs/architecture.md"} {
-		text, err := os.ReadFile("../../" + page)
+	for _, page := range pages(t) {
+		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
 			if strings.Contains(m[1], "://") {
 				continue
 			}
-			if _, err := os.Stat(filepath.Join("../..", filepath.Dir(page), m[1])); err != nil {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
 				t.Errorf("%s: %v", page, err)
 			}
 		}

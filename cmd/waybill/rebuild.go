@@ -35,7 +35,7 @@ func (c *rebuildCommand) cobra() *cobra.Command {
 	c.reading.bind(cmd)
 	c.asOf.bind(cmd)
 	cmd.Flags().BoolVar(&c.check, "check", false, "compare with a saved state and with the running gateway")
-	cmd.Flags().StringVar(&c.admin, "admin", "", "admin API of the running gateway (default $WAYBILL_ADMIN_LISTEN)")
+	adminFlag(cmd, &c.admin)
 	return cmd
 }
 
@@ -124,37 +124,34 @@ func (c *rebuildCommand) gateway(ctx context.Context, s *std, m inquiry.Moment, 
 	return states
 }
 
+// stateTime bounds the question for a gateway's state.
+const stateTime = 10 * time.Second
+
 // fetchState reads GET /api/v1/state.
 func fetchState(ctx context.Context, s *std, admin string) ([]inquiry.State, error) {
 	e, _, err := config.ReadEnvironment(s.env)
 	if err != nil {
 		return nil, err
 	}
-	if admin == "" {
-		admin = e.AdminListen
-	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	g := runningAt(admin, e)
+	ctx, cancel := context.WithTimeout(ctx, stateTime)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, adminURL(admin)+"/api/v1/state", nil)
+	res, err := g.call(ctx, http.MethodGet, "/api/v1/state", nil)
+	if errors.Is(err, errNobody) {
+		return nil, errors.New("none answers at " + g.url)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if !e.AdminToken.Empty() {
-		req.Header.Set("Authorization", "Bearer "+e.AdminToken.Reveal())
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, errors.New("none answers at " + admin)
-	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answered %s", admin, res.Status)
+		return nil, fmt.Errorf("%s answered %s", g.url, res.Status)
 	}
 	var got struct {
 		Data []inquiry.State `json:"data"`
 	}
 	if err := json.NewDecoder(res.Body).Decode(&got); err != nil {
-		return nil, fmt.Errorf("%s gave no state: %w", admin, err)
+		return nil, fmt.Errorf("%s gave no state: %w", g.url, err)
 	}
 	return got.Data, nil
 }

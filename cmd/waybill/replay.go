@@ -17,7 +17,8 @@ import (
 // replayCommand plays recorded traffic under another policy.
 type replayCommand struct {
 	reading
-	policy, since, until string
+	policy string
+	span   spanFlags
 }
 
 func (c *replayCommand) cobra() *cobra.Command {
@@ -30,10 +31,8 @@ func (c *replayCommand) cobra() *cobra.Command {
 		Args: cobra.NoArgs,
 	}
 	c.bind(cmd)
-	f := cmd.Flags()
-	f.StringVar(&c.policy, "policy", "", "YAML file with the changed policy (required)")
-	f.StringVar(&c.since, "since", "", "requests that began at or after: 2026-11-30T14:03:00Z, 14:03 or 10m (ago)")
-	f.StringVar(&c.until, "until", "", "requests that began before")
+	cmd.Flags().StringVar(&c.policy, "policy", "", "YAML file with the changed policy (required)")
+	c.span.bind(cmd, "requests that began")
 	return cmd
 }
 
@@ -69,10 +68,7 @@ func (c *replayCommand) options(s *std) (o whatif.Options, err error) {
 	if o.Change, err = config.PolicyChange(c.policy, text, s.env); err != nil {
 		return o, usageError(err)
 	}
-	if o.Since, err = when(c.since, s.now()); err != nil {
-		return o, err
-	}
-	o.Until, err = when(c.until, s.now())
+	o.Since, o.Until, err = c.span.span(s)
 	return o, err
 }
 

@@ -18,17 +18,17 @@ import (
 type requestsCommand struct {
 	reading
 	asOf
-	since, until, outcome string
-	query                 requests.Query
+	span    spanFlags
+	outcome string
+	query   requests.Query
 }
 
 func (c *requestsCommand) cobra() *cobra.Command {
 	cmd := &cobra.Command{Use: "requests", Short: "List requests, newest first, refused ones included", Args: cobra.NoArgs}
 	c.reading.bind(cmd)
 	c.asOf.bind(cmd)
+	c.span.bind(cmd, "started")
 	f := cmd.Flags()
-	f.StringVar(&c.since, "since", "", "started at or after: 2026-11-30T14:03:00Z, 14:03 or 10m (ago)")
-	f.StringVar(&c.until, "until", "", "started before")
 	f.StringVar(&c.outcome, "outcome", "", "served, failed, refused, aborted or open")
 	f.StringVar(&c.query.Account, "account", "", "tried at or served by this account")
 	f.StringVar(&c.query.Skipped, "skipped", "", "in which this account was skipped")
@@ -50,10 +50,7 @@ func (c *requestsCommand) Run(ctx context.Context, s *std, _ []string) error {
 		q.Outcome = &o
 	}
 	var err error
-	if q.Since, err = when(c.since, s.now()); err != nil {
-		return err
-	}
-	if q.Until, err = when(c.until, s.now()); err != nil {
+	if q.Since, q.Until, err = c.span.span(s); err != nil {
 		return err
 	}
 	m, err := c.moment(s)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/admin"
@@ -51,7 +50,7 @@ func (s *service) openRetention(context.Context) error {
 	keep := s.config.Ledger
 	s.retention = &retention{keep: keep, store: s.store, log: s.ledger, key: key, now: s.now, out: s.log}
 	s.retention.last = admin.Retention{RetainS: int64(keep.Retain / time.Second), ArchiveDir: keep.ArchiveDir, Segment: events.Position(keep.Segment)}
-	s.metrics.registry.MustRegister(&sizeCollector{s.retention})
+	s.metrics.registry.MustRegister(s.retention.gauges())
 	return nil
 }
 
@@ -144,45 +143,35 @@ func archiveDir(l config.Ledger, e config.Environment) (string, error) {
 	return filepath.Abs(dir)
 }
 
-// sizeCollector reads the ledger's size when it is asked.
-type sizeCollector struct{ *retention }
-
-func (*sizeCollector) descs() (bytes, rows, oldest, retain, archived *prometheus.Desc) {
-	d := func(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, nil, nil) }
-	return d("waybill_ledger_bytes", "What the live part of the ledger takes on its disk."),
-		d("waybill_ledger_events", "Events in the live part of the ledger."),
-		d("waybill_ledger_oldest_timestamp_seconds", "When the oldest live event was recorded."),
-		d("waybill_ledger_retain_seconds", "How long events stay live (ledger.retain); 0: for ever."),
-		d("waybill_ledger_archived_position", "Last position that left for an archive.")
-}
-
-// Describe implements prometheus.Collector.
-func (c *sizeCollector) Describe(ch chan<- *prometheus.Desc) {
-	b, r, o, k, a := c.descs()
-	for _, d := range []*prometheus.Desc{b, r, o, k, a} {
-		ch <- d
-	}
-}
-
-// Collect implements prometheus.Collector.
-func (c *sizeCollector) Collect(ch chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	bytes, rows, oldest, retain, archived := c.descs()
-	gauge := func(d *prometheus.Desc, v float64) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v)
-	}
-	gauge(retain, c.keep.Retain.Seconds())
-	size, err := c.log.Size(ctx)
-	if err != nil {
-		return
-	}
-	gauge(bytes, float64(size.Bytes))
-	gauge(rows, float64(size.Events))
-	if size.Oldest != 0 {
-		gauge(oldest, float64(size.Oldest)/1e6)
-	}
-	if l, err := c.log.Layout(ctx, 0); err == nil {
-		gauge(archived, float64(l.Anchor().Position))
-	}
+// gauges are read off the ledger.
+func (r *retention) gauges() *gauges {
+	const (
+		bytes    = "waybill_ledger_bytes"
+		rows     = "waybill_ledger_events"
+		oldest   = "waybill_ledger_oldest_timestamp_seconds"
+		retain   = "waybill_ledger_retain_seconds"
+		archived = "waybill_ledger_archived_position"
+	)
+	return newGauges(func(tell tellGauge) {
+		ctx, cancel := context.WithTimeout(context.Background(), gaugeTime)
+		defer cancel()
+		tell(retain, r.keep.Retain.Seconds())
+		size, err := r.log.Size(ctx)
+		if err != nil {
+			return
+		}
+		tell(bytes, float64(size.Bytes))
+		tell(rows, float64(size.Events))
+		if size.Oldest != 0 {
+			tell(oldest, float64(size.Oldest)/1e6)
+		}
+		if l, err := r.log.Layout(ctx, 0); err == nil {
+			tell(archived, float64(l.Anchor().Position))
+		}
+	},
+		series{name: bytes, help: "What the live part of the ledger takes on its disk."},
+		series{name: rows, help: "Events in the live part of the ledger."},
+		series{name: oldest, help: "When the oldest live event was recorded."},
+		series{name: retain, help: "How long events stay live (ledger.retain); 0: for ever."},
+		series{name: archived, help: "Last position that left for an archive."})
 }

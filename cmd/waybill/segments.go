@@ -17,20 +17,6 @@ import (
 	"github.com/waybill/waybill/ledger/checkpoint"
 )
 
-// ledgerCommand groups what concerns the ledger's parts.
-type ledgerCommand struct{}
-
-func (*ledgerCommand) cobra() *cobra.Command {
-	return &cobra.Command{Use: "ledger", Short: "The ledger's parts: what is live, what is archived", Args: cobra.NoArgs}
-}
-
-func (*ledgerCommand) commands() []command { return []command{&segmentsCommand{}, &archiveCommand{}} }
-
-// Run implements command: the group alone is a usage error.
-func (*ledgerCommand) Run(context.Context, *std, []string) error {
-	return usageError(errors.New("say what: waybill ledger segments, or waybill ledger archive"))
-}
-
 // segmentsCommand lists the parts.
 type segmentsCommand struct{ reading }
 
@@ -116,8 +102,8 @@ func (c *archiveCommand) cobra() *cobra.Command {
 			"itself when ledger.retain and ledger.archive_dir are set.",
 		Args: cobra.NoArgs,
 	}
-	cmd.Flags().StringVar(&c.ledger, "ledger", "", "ledger: sqlite:PATH, a path or postgres://... (default $WAYBILL_LEDGER)")
-	cmd.Flags().StringVar(&c.before, "before", "", "segments that ended before an instant")
+	ledgerFlag(cmd, &c.ledger, "ledger to archive from")
+	cmd.Flags().StringVar(&c.before, "before", "", "segments that ended before an instant: "+instantForms)
 	cmd.Flags().Uint64Var(&c.to, "to", 0, "segments up to a position")
 	cmd.Flags().StringVarP(&c.out, "output", "o", "", "directory of the archives (default ledger.archive_dir, else archive beside the ledger)")
 	return cmd

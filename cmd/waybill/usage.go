@@ -19,7 +19,8 @@ import (
 type usageCommand struct {
 	reading
 	asOf
-	by, since, until, prices string
+	span       spanFlags
+	by, prices string
 }
 
 func (c *usageCommand) cobra() *cobra.Command {
@@ -32,10 +33,9 @@ func (c *usageCommand) cobra() *cobra.Command {
 	}
 	c.reading.bind(cmd)
 	c.asOf.bind(cmd)
+	c.span.bind(cmd, "recorded")
 	f := cmd.Flags()
 	f.StringVar(&c.by, "by", "account", "account, model, client or day")
-	f.StringVar(&c.since, "since", "", "recorded at or after: 2026-11-30T14:03:00Z, 14:03 or 10m (ago)")
-	f.StringVar(&c.until, "until", "", "recorded before")
 	f.StringVar(&c.prices, "prices", "", "file with what tokens cost (docs/usage.md); default: the one that the configuration names")
 	return cmd
 }
@@ -69,10 +69,7 @@ func (c *usageCommand) question(s *std) (of inquiry.UsageOf, m inquiry.Moment, e
 	if m, err = c.moment(s); err != nil {
 		return of, m, err
 	}
-	if of.Since, err = when(c.since, s.now()); err != nil {
-		return of, m, err
-	}
-	if of.Until, err = when(c.until, s.now()); err != nil {
+	if of.Since, of.Until, err = c.span.span(s); err != nil {
 		return of, m, err
 	}
 	if of.Until != 0 && of.Since >= of.Until {

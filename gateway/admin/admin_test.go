@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/waybill/waybill/gateway/admin"
-	"github.com/waybill/waybill/ledger/ledgertest"
 	"github.com/waybill/waybill/test/played"
 )
 
@@ -25,13 +24,10 @@ type api struct {
 
 func open(t *testing.T, token string) *api {
 	t.Helper()
-	store := ledgertest.NewMemory()
-	clock := played.NewClock()
-	store.SetClock(clock.Now)
-	g := played.Open(t, store, clock, "a", "b", "c")
+	g, _ := played.InMemory(t, "a", "b", "c")
 	h := admin.New(admin.Options{Engine: g.Engine, Log: g.Log, Token: token, Version: "test"})
 	srv := httptest.NewServer(h)
-	t.Cleanup(func() { h.Close(); srv.Close(); g.Close() })
+	t.Cleanup(func() { h.Close(); srv.Close() })
 	return &api{t: t, Gateway: g, story: g.Incident(), url: srv.URL}
 }
 

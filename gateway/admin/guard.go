@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/waybill/waybill/gateway/wire"
 )
 
 // Guard says who may call. With a token, whoever has it; without one, this
@@ -57,11 +59,23 @@ func (g *Guard) known(r *http.Request) error {
 	if len(r.Header.Values("Authorization")) > 1 {
 		return problemf(http.StatusUnauthorized, "send one Authorization header, not %d: which of them counts is not for us to guess", len(r.Header.Values("Authorization")))
 	}
-	word, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !g.Opens(strings.TrimSpace(given)) || !strings.EqualFold(word, "bearer") {
+	if !g.Opens(Bearer(r)) {
 		return problemf(http.StatusUnauthorized, "send the admin token as Authorization: Bearer ... (WAYBILL_ADMIN_TOKEN)")
 	}
 	return nil
+}
+
+// Bearer is the token that a request bears, "" when it bears none, or more than
+// one: which of them counts is not for us to guess.
+func Bearer(r *http.Request) string {
+	if len(r.Header.Values("Authorization")) > 1 {
+		return ""
+	}
+	word, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(word, "bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
 }
 
 // Token says whether a token is asked for.
@@ -82,7 +96,7 @@ func (g *Guard) Local(r *http.Request) error {
 		return nil
 	case !loopbackAddr(r.RemoteAddr):
 		return problemf(http.StatusForbidden, "without WAYBILL_ADMIN_TOKEN only this machine may call")
-	case !loopbackName(host) && !slices.Contains(g.hosts, host):
+	case !wire.Loopback(host) && !slices.Contains(g.hosts, host):
 		return problemf(http.StatusForbidden, "without WAYBILL_ADMIN_TOKEN this may only be asked by a loopback name, not by %q", host)
 	}
 	return nil
@@ -128,14 +142,6 @@ func hostname(hostport string) string {
 		hostport = h
 	}
 	return strings.ToLower(strings.Trim(hostport, "[]"))
-}
-
-func loopbackName(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.Unmap().IsLoopback()
 }
 
 // loopbackAddr: requests without a network address come from this process.

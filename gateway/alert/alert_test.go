@@ -18,11 +18,7 @@ import (
 
 func play(t *testing.T) *played.Gateway {
 	t.Helper()
-	clock := played.NewClock()
-	store := ledgertest.NewMemory()
-	store.SetClock(clock.Now)
-	g := played.Open(t, store, clock, "a", "b", "c")
-	t.Cleanup(func() { g.Close() })
+	g, _ := played.InMemory(t, "a", "b", "c")
 	return g
 }
 

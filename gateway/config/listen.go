@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"net"
 	"strconv"
-	"strings"
+
+	"github.com/waybill/waybill/gateway/wire"
 )
 
 func checkListen(name, addr string) Faults {
@@ -19,12 +20,5 @@ func checkListen(name, addr string) Faults {
 // that is absent means every interface.
 func Loopback(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return false
-	}
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
+	return err == nil && wire.Loopback(host)
 }

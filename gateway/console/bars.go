@@ -1,7 +1,6 @@
 package console
 
 import (
-	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -43,29 +42,11 @@ func bars(windows []story.Window) []bar {
 	return out
 }
 
-// leftOf is the share of a window that is left, as its provider says.
+// leftOf is the percentage of a window that is left, as its provider says.
 func leftOf(w *story.Window) (float64, bool) {
-	used, haveUsed := value(w.Used)
-	limit, haveLimit := value(w.Limit)
-	if n, ok := value(w.RemainingPercent); ok {
-		return n, true
+	if w.Left == nil {
+		return 0, w.Reached != nil && *w.Reached
 	}
-	if n, ok := value(w.UsedPercent); ok {
-		return 100 - n, true
-	}
-	if haveUsed && haveLimit && limit > 0 {
-		return 100 - 100*used/limit, true
-	}
-	if w.Reached != nil && *w.Reached {
-		return 0, true
-	}
-	return 0, false
-}
-
-func value(n *json.Number) (float64, bool) {
-	if n == nil {
-		return 0, false
-	}
-	f, err := n.Float64()
-	return f, err == nil
+	left, err := w.Left.Float64()
+	return left, err == nil
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/waybill/waybill/gateway/admin"
 	"github.com/waybill/waybill/gateway/console"
-	"github.com/waybill/waybill/ledger/ledgertest"
 	"github.com/waybill/waybill/projections/usage"
 	"github.com/waybill/waybill/test/played"
 )
@@ -35,17 +34,14 @@ func prices() *usage.Prices {
 
 func open(t *testing.T, token string) *browser {
 	t.Helper()
-	store := ledgertest.NewMemory()
-	clock := played.NewClock()
-	store.SetClock(clock.Now)
-	g := played.Open(t, store, clock, "a", "b", "c")
+	g, _ := played.InMemory(t, "a", "b", "c")
 	api := admin.New(admin.Options{Engine: g.Engine, Log: g.Log, Token: token, Version: "test", About: admin.About{Ledger: "memory", Sandbox: true}, Prices: prices})
 	c, err := console.New(console.Options{API: api})
 	if err != nil {
 		t.Fatal(err)
 	}
 	srv := httptest.NewServer(c)
-	t.Cleanup(func() { c.Close(); api.Close(); srv.Close(); g.Close() })
+	t.Cleanup(func() { c.Close(); api.Close(); srv.Close() })
 	b := &browser{t: t, Gateway: g, story: g.Incident(), url: srv.URL}
 	b.client = b.fresh()
 	return b

@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"net/http"
 	"strings"
 
 	"github.com/waybill/waybill/events"
@@ -9,15 +8,6 @@ import (
 
 // generation are the methods that a Gemini client asks a model list for.
 const generation = `["generateContent","streamGenerateContent","countTokens","embedContent","batchEmbedContents"]`
-
-// ListDialect is the dialect in which a model list is answered: OpenAI and
-// Anthropic share its path, and anthropic-version tells them apart.
-func (o *Operation) ListDialect(h http.Header) events.Dialect {
-	if o.Dialect == events.DialectOpenAI && h.Get("Anthropic-Version") != "" {
-		return events.DialectAnthropic
-	}
-	return o.Dialect
-}
 
 // ModelList is the list of what clients may ask for, in a dialect's shape and
 // in the order given. Times are the epoch: nobody knows a pool's.
@@ -39,7 +29,8 @@ func ModelList(d events.Dialect, names []string) []byte {
 	return append(b, tail...)
 }
 
-// Model is one model in a dialect's shape.
+// Model is one model in a dialect's shape. Nothing is claimed about it but that
+// it can be asked for.
 func Model(d events.Dialect, name string) []byte { return appendModel(nil, d, name) }
 
 func appendModel(b []byte, d events.Dialect, name string) []byte {

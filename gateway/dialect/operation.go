@@ -134,7 +134,8 @@ var openAI = [...]Operation{
 	{Name: "models.get", Dialect: events.DialectOpenAI, Method: http.MethodGet, Path: "/v1/models/{model:.+}", Local: true},
 }
 
-// Anthropic's model lists stand on OpenAI's paths: see ListDialect.
+// Anthropic's model lists stand on OpenAI's paths; anthropic-version tells which
+// is meant.
 var anthropic = [...]Operation{
 	{Name: "messages", Dialect: events.DialectAnthropic, Method: http.MethodPost, Path: "/v1/messages", Model: InBody, Streams: ByMember, upstream: "/messages", kind: kindMessage},
 	{Name: "count_tokens", Dialect: events.DialectAnthropic, Method: http.MethodPost, Path: "/v1/messages/count_tokens", Model: InBody, upstream: "/messages/count_tokens", kind: kindMessageCount},

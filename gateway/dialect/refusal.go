@@ -8,7 +8,7 @@ import (
 	"github.com/waybill/waybill/events"
 )
 
-// noRetryAbove is the Retry-After, in seconds, above which a refusal also says
+// noRetryAbove is the Retry-After, in seconds, above which an answer also says
 // X-Should-Retry: false, because several SDKs ignore a long one and come back
 // at once (R17).
 const noRetryAbove = 60
@@ -34,15 +34,15 @@ func RefusalOf(d events.Dialect, err *Error, request string) Refusal {
 
 // Write sends the refusal.
 func (r *Refusal) Write(w http.ResponseWriter) {
-	r.SetHeader(w.Header())
+	r.setHeader(w.Header())
 	b := r.Body()
 	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
 	w.WriteHeader(r.Status)
 	_, _ = w.Write(b) // a client that left needs no answer
 }
 
-// SetHeader sets the refusal's headers.
-func (r *Refusal) SetHeader(h http.Header) {
+// setHeader sets the refusal's headers.
+func (r *Refusal) setHeader(h http.Header) {
 	h.Set("Content-Type", "application/json")
 	h.Set("Waybill-Refusal", r.Code)
 	h.Set("Waybill-Request-Id", r.Request)
@@ -53,10 +53,18 @@ func (r *Refusal) SetHeader(h http.Header) {
 	default:
 		h.Set("X-Request-Id", r.Request)
 	}
-	if r.RetryAfter > 0 {
-		h.Set("Retry-After", strconv.FormatInt(r.RetryAfter, 10))
+	SetRetry(h, r.RetryAfter)
+	if r.NoRetry {
+		h.Set("X-Should-Retry", "false")
 	}
-	if r.NoRetry || r.RetryAfter > noRetryAbove {
+}
+
+// SetRetry says when it is worth coming back, in seconds; 0 says nothing (R17).
+func SetRetry(h http.Header, seconds int64) {
+	if seconds > 0 {
+		h.Set("Retry-After", strconv.FormatInt(seconds, 10))
+	}
+	if seconds > noRetryAbove {
 		h.Set("X-Should-Retry", "false")
 	}
 }

@@ -140,14 +140,6 @@ func TestModelListsHaveTheirDialectsShape(t *testing.T) {
 			}
 		}
 	}
-	h := http.Header{}
-	list := op(t, "openai.models")
-	if list.ListDialect(h) != events.DialectOpenAI {
-		t.Error("OpenAI's list")
-	}
-	if h.Set("anthropic-version", "2023-06-01"); list.ListDialect(h) != events.DialectAnthropic || op(t, "gemini.models").ListDialect(h) != events.DialectGemini {
-		t.Error("anthropic-version does not choose the list")
-	}
 }
 
 func TestOperationsAreUniqueAndComplete(t *testing.T) {

@@ -29,7 +29,6 @@ type Ask struct {
 	Tested   bool     // an earlier attempt of this request was a trial
 	Avoid    []string // endpoints that an answer of this request ruled out for it
 	Tried    []uint32 // accounts of earlier attempts, by roster number
-	Last     bool     // max_attempts or max_elapsed allows no further one
 	Answered bool     // an earlier attempt got an answer: a refusal is advice, not an event
 }
 
@@ -113,7 +112,7 @@ func (e *Engine) choose(w *walk, now events.Time) (events.Stamp, routing.Decisio
 	s := events.Stamp{
 		DecidedAt: now, View: e.live.Position(), Pending: e.live.Own(),
 		Client: w.ask.Client, Dialect: w.ask.Dialect, Asked: w.ask.Model, Session: w.ask.Session,
-		Tie: w.ask.Tie, Tried: w.ask.Tried, Cursor: e.cursors.get(w.ask.Model), Waited: w.waited, Last: w.ask.Last || w.ask.Attempt >= doc.Policy.MaxAttempts,
+		Tie: w.ask.Tie, Tried: w.ask.Tried, Cursor: e.cursors.get(w.ask.Model), Waited: w.waited, Last: routing.LastAttempt(w.ask.Attempt, &doc.Policy),
 		Tested: w.ask.Tested, Avoid: w.ask.Avoid,
 	}
 	if w.claim != nil {

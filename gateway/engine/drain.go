@@ -38,7 +38,7 @@ func (e *Engine) recover() {
 		case sent != 0:
 			pause = 10 * time.Millisecond
 		default:
-			rest(e.life, pause)
+			ledger.Rest(e.life, pause)
 		}
 		if now := e.nowFunc(); now >= news {
 			news = now.Add(outageNews)

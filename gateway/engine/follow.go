@@ -47,7 +47,7 @@ func (e *Engine) follow(ctx context.Context) {
 			return
 		}
 		e.logger.Error("following the ledger failed", "error", err)
-		rest(ctx, followRetry)
+		ledger.Rest(ctx, followRetry)
 	}
 }
 

@@ -6,15 +6,10 @@ import (
 	"slices"
 
 	"github.com/waybill/waybill/events"
-	"github.com/waybill/waybill/projections/routing"
 )
 
-const (
-	// maxInline is the longest list of verdicts that stands in an event itself.
-	maxInline = routing.MaxInline
-	// maxLists bounds the lists that are remembered for reuse.
-	maxLists = 64
-)
+// maxLists bounds the lists that are remembered for reuse.
+const maxLists = 64
 
 // lists remembers the newest candidates.listed of this process, so that an
 // equal list is referred to instead of stored again.

@@ -92,16 +92,6 @@ func (e *Engine) look() {
 	e.watch()
 }
 
-// rest waits for d or the end of ctx.
-func rest(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
-}
-
 // Outage is how things stand while the ledger takes no events.
 type Outage struct {
 	Since  events.Time

@@ -67,7 +67,7 @@ func (e *Engine) Ended(ask Ask, p events.RequestEnded) {
 // short refers to a long list of what is left instead of holding it. e.mu is
 // held.
 func (e *Engine) short(drafts []events.Draft, ask Ask, r events.Reply) ([]events.Draft, events.Reply) {
-	if len(r.Left) <= maxInline {
+	if len(r.Left) <= routing.MaxInline {
 		return drafts, r
 	}
 	drafts, r.Listed = e.list(drafts, &walk{ask: ask}, r.Left)

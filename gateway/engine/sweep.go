@@ -45,7 +45,7 @@ const sweepEvery = 10 * time.Second
 // sweepDead closes what other writers leave open when they die, until ctx
 // ends. A trial that one of them claimed ends with its lease.
 func (e *Engine) sweepDead(ctx context.Context, w ledger.Writers) {
-	for ; ctx.Err() == nil; rest(ctx, sweepEvery) {
+	for ; ctx.Err() == nil; ledger.Rest(ctx, sweepEvery) {
 		for _, writer := range e.otherWriters() { // none during an outage: who lives cannot be asked then
 			dead, err := w.TakeOver(ctx, writer, func(ctx context.Context) error { return e.closeWriter(ctx, writer) })
 			switch {

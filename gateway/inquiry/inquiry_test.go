@@ -22,11 +22,7 @@ import (
 // stores are the ledgers that every question must be answered on.
 func stores(t *testing.T, fn func(t *testing.T, g *played.Gateway)) {
 	t.Run("memory", func(t *testing.T) {
-		clock := played.NewClock()
-		store := ledgertest.NewMemory()
-		store.SetClock(clock.Now)
-		g := played.Open(t, store, clock, "a", "b", "c")
-		defer g.Close()
+		g, _ := played.InMemory(t, "a", "b", "c")
 		fn(t, g)
 	})
 	t.Run("sqlite", func(t *testing.T) {
@@ -125,10 +121,7 @@ func TestVerifyNamesThePositionOfWhatIsWrong(t *testing.T) {
 	}
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
-			m, clock := ledgertest.NewMemory(), played.NewClock()
-			m.SetClock(clock.Now)
-			g := played.Open(t, m, clock, "a", "b", "c")
-			defer g.Close()
+			g, m := played.InMemory(t, "a", "b", "c")
 			g.Incident()
 			const at = 12
 			row.do(m, at)
@@ -153,10 +146,7 @@ func (l longer) Head(ctx context.Context) (ledger.Head, error) {
 }
 
 func TestALedgerThatEndsBeforeItsHeadIsFaulty(t *testing.T) {
-	m, clock := ledgertest.NewMemory(), played.NewClock()
-	m.SetClock(clock.Now)
-	g := played.Open(t, m, clock, "a", "b", "c")
-	defer g.Close()
+	g, _ := played.InMemory(t, "a", "b", "c")
 	g.Incident()
 	head, err := g.Log.Head(t.Context())
 	if err != nil {
@@ -171,10 +161,7 @@ func TestALedgerThatEndsBeforeItsHeadIsFaulty(t *testing.T) {
 // TestALieThatIsChainedIsFoundByDerivingAgain: somebody who may write the
 // ledger, hashes included, still cannot make a decision that its view denies.
 func TestALieThatIsChainedIsFoundByDerivingAgain(t *testing.T) {
-	m, clock := ledgertest.NewMemory(), played.NewClock()
-	m.SetClock(clock.Now)
-	g := played.Open(t, m, clock, "a", "b", "c")
-	defer g.Close()
+	g, m := played.InMemory(t, "a", "b", "c")
 	g.Incident()
 	head, err := g.Log.Head(t.Context())
 	if err != nil {
@@ -241,10 +228,7 @@ func TestAccountsAsOfAMoment(t *testing.T) {
 }
 
 func TestEveryPositionOfTheLedgerIsFoundByItsTime(t *testing.T) {
-	m, clock := ledgertest.NewMemory(), played.NewClock()
-	m.SetClock(clock.Now)
-	g := played.Open(t, m, clock, "a", "b", "c")
-	defer g.Close()
+	g, _ := played.InMemory(t, "a", "b", "c")
 	g.Incident()
 	all, err := g.Log.Read(t.Context(), 0, ledger.Filter{}, 0)
 	if err != nil {

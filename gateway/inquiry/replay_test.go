@@ -62,10 +62,7 @@ func TestTheSamePolicyGivesTheSameWorldOnRandomTraffic(t *testing.T) {
 // a request comes every 3 minutes.
 func spell(t *testing.T, policy events.Policy) *ledger.Log {
 	t.Helper()
-	m, clock := ledgertest.NewMemory(), played.NewClock()
-	m.SetClock(clock.Now)
-	g := played.OpenWith(t, m, clock, events.Document{Policy: policy}, "qwen-plan")
-	t.Cleanup(g.Close)
+	g, _ := played.InMemoryWith(t, events.Document{Policy: policy}, "qwen-plan")
 	g.Ask(played.Answer{})
 	g.Clock.Pass(31 * time.Minute) // the override of that success is over
 	reset := g.Now().Add(91 * time.Hour)
@@ -138,10 +135,7 @@ func TestWhatTheRecordDoesNotKnowIsUnknown(t *testing.T) {
 // TestTimeSetAsideCountsFromTheVerdictsOwnInstants: nothing happens when an
 // override ends but that its time is over.
 func TestTimeSetAsideCountsFromTheVerdictsOwnInstants(t *testing.T) {
-	m, clock := ledgertest.NewMemory(), played.NewClock()
-	m.SetClock(clock.Now)
-	g := played.OpenWith(t, m, clock, events.Document{Policy: events.DefaultPolicy()}, "a")
-	defer g.Close()
+	g, _ := played.InMemoryWith(t, events.Document{Policy: events.DefaultPolicy()}, "a")
 	g.Ask(played.Answer{}) // arms the override for half an hour from here
 	armed := g.Now()
 	g.Clock.Pass(10 * time.Minute)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/inquiry"
-	"github.com/waybill/waybill/ledger/ledgertest"
 	"github.com/waybill/waybill/projections/requests"
 	"github.com/waybill/waybill/test/played"
 )
@@ -14,9 +13,7 @@ import (
 // lists that are stored apart.
 func TestSkipsSayWhatTheStoriesSay(t *testing.T) {
 	for _, accounts := range []int{3, 40} {
-		store, clock := ledgertest.NewMemory(), played.NewClock()
-		store.SetClock(clock.Now)
-		g := played.Open(t, store, clock, played.Names(accounts)...)
+		g, _ := played.InMemory(t, played.Names(accounts)...)
 		g.Traffic(3, 150, 8)
 		g.Settle()
 		name := func(no uint32) (id string) {
@@ -47,7 +44,6 @@ func TestSkipsSayWhatTheStoriesSay(t *testing.T) {
 				}
 			}
 		}
-		g.Close()
 		if told < 30 {
 			t.Errorf("only %d skips: the test tells little", told)
 		}

@@ -6,19 +6,15 @@ import (
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/inquiry"
-	"github.com/waybill/waybill/ledger/ledgertest"
 	"github.com/waybill/waybill/test/played"
 )
 
 // What a track says of an instant is what the accounts as of that instant say.
 func TestSpellsSayWhatTheAccountsSaidThen(t *testing.T) {
-	store, clock := ledgertest.NewMemory(), played.NewClock()
-	store.SetClock(clock.Now)
-	g := played.Open(t, store, clock, "a", "b", "c")
-	defer g.Close()
+	g, _ := played.InMemory(t, "a", "b", "c")
 	g.Incident()
-	clock.Pass(26 * time.Hour)
-	to := clock.Now()
+	g.Clock.Pass(26 * time.Hour)
+	to := g.Clock.Now()
 	for _, id := range []string{"a", "b", "c"} {
 		of := inquiry.TrackOf{Account: id, From: played.Begin.Add(-time.Hour), To: to, Most: 1000}
 		track, err := inquiry.Spells(t.Context(), g.Log, of)
@@ -72,12 +68,9 @@ func gapless(t *testing.T, track inquiry.Track, to events.Time) {
 
 // A span of more events than may be folded is followed from later on.
 func TestSpellsAreBounded(t *testing.T) {
-	store, clock := ledgertest.NewMemory(), played.NewClock()
-	store.SetClock(clock.Now)
-	g := played.Open(t, store, clock, "a", "b", "c")
-	defer g.Close()
+	g, _ := played.InMemory(t, "a", "b", "c")
 	g.Incident()
-	of := inquiry.TrackOf{Account: "b", From: played.Begin, To: clock.Now(), Most: 5}
+	of := inquiry.TrackOf{Account: "b", From: played.Begin, To: g.Clock.Now(), Most: 5}
 	track, err := inquiry.Spells(t.Context(), g.Log, of)
 	if err != nil || track.From <= of.From || len(track.Spells) == 0 || track.Spells[0].From != track.From {
 		t.Fatalf("%+v, err %v", track, err)

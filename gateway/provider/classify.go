@@ -134,7 +134,7 @@ func (l *Look) scope(k events.ScopeKind, c events.Class) events.Scope {
 		k = scopeByClass(c)
 	}
 	if k == events.ScopeFamily {
-		if f := l.Provider.FamilyOf(l.Model); f != "" {
+		if f := l.Provider.familyOf(l.Model); f != "" {
 			return events.Scope{Kind: k, Name: f}
 		}
 		k = events.ScopeModel

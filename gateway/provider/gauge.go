@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/bits"
 	"net/http"
-	"time"
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/provider/tree"
@@ -75,28 +74,6 @@ func (g *Gauge) Time(s string) events.Time {
 		return r.Past
 	}
 	return r.At
-}
-
-// Bucket is a window of limit, remaining and reset headers; ok says that the
-// answer has it. A negative remaining or limit is a sentinel for unknown.
-func (g *Gauge) Bucket(name string, length time.Duration, limit, remaining, reset string) (events.Window, bool) {
-	w := events.Window{Name: name, Length: length}
-	w.Limit = g.Text(g.Header.Get(limit))
-	left := g.Text(g.Header.Get(remaining))
-	if !left.Set || left.V < 0 || w.Limit.Set && w.Limit.V <= 0 {
-		return events.Window{}, false
-	}
-	if w.Limit.Set {
-		w.Used = events.Dec(max(w.Limit.V-left.V, 0))
-		w.RemainingPercent = events.Dec(Share(left.V, w.Limit.V))
-	} else if left.V == 0 {
-		w.RemainingPercent = events.Dec(0)
-	}
-	w.Reported = w.RemainingPercent.Set
-	if reset != "" {
-		w.ResetsAt = g.Time(g.Header.Get(reset))
-	}
-	return w, true
 }
 
 // Share is part of whole as a percentage, exact to a millionth and rounded

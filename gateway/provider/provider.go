@@ -66,24 +66,31 @@ const (
 	APIKey
 )
 
-// Set puts a credential into headers, in place of whatever stood there.
-func (a Auth) Set(h http.Header, secret string) {
-	a.Clear(h)
+// Header is the header that carries the credential, and what precedes it there.
+func (a Auth) Header() (name, prefix string) {
 	switch a {
 	case XAPIKey:
-		h.Set("X-Api-Key", secret)
+		return "X-Api-Key", ""
 	case XGoogAPIKey:
-		h.Set("X-Goog-Api-Key", secret)
+		return "X-Goog-Api-Key", ""
 	case APIKey:
-		h.Set("Api-Key", secret)
+		return "Api-Key", ""
 	default:
-		h.Set("Authorization", "Bearer "+secret)
+		return "Authorization", "Bearer "
 	}
 }
 
+// Set puts a credential into headers, in place of whatever stood there.
+func (a Auth) Set(h http.Header, secret string) {
+	a.Clear(h)
+	name, prefix := a.Header()
+	h.Set(name, prefix+secret)
+}
+
 // Clear takes every form of credential out of headers.
-func (a Auth) Clear(h http.Header) {
-	for _, name := range []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key"} {
+func (Auth) Clear(h http.Header) {
+	for _, a := range [...]Auth{Bearer, XAPIKey, XGoogAPIKey, APIKey} {
+		name, _ := a.Header()
 		h.Del(name)
 	}
 }
@@ -103,7 +110,7 @@ type Answer struct {
 type Failover uint8
 
 const (
-	// ByClass leaves it to the class (R9, R12, R17), see Finding.Another.
+	// ByClass leaves it to the class (R9, R12, R17), which package routing knows.
 	ByClass Failover = iota
 	// Never: the request ends here.
 	Never
@@ -129,27 +136,9 @@ func (f *Finding) ByRow() bool { return !strings.HasPrefix(f.Rule, statusRule) }
 // statusRule begins the rule of a finding that no row decided.
 const statusRule = "status:"
 
-// Another says whether another account of the same endpoint may serve the
-// request, as far as the answer itself says; X-Should-Retry (R9) and the bounds
-// on attempts are the relay's.
-func (f *Finding) Another() bool {
-	switch f.Failover {
-	case Never, OtherEndpoint:
-		return false
-	case Always:
-		return true
-	}
-	switch f.Class {
-	case events.ClassSuccess, events.ClassInvalidRequest, events.ClassPolicyRefused, events.ClassNotFound,
-		events.ClassClientAborted, events.ClassNone:
-		return false
-	}
-	return true
-}
-
-// FamilyOf is the family of a model at this provider: the first whose globs
+// familyOf is the family of a model at this provider: the first whose globs
 // match, "" for none.
-func (p *Provider) FamilyOf(model string) string {
+func (p *Provider) familyOf(model string) string {
 	for _, f := range p.Families {
 		if events.GlobAny(f.Models, model) {
 			return f.Name

@@ -114,7 +114,7 @@ func (m *WindowMap) window(g *gauge, n tree.Node) (events.Window, bool) {
 		w.Used, w.Limit = used, limit
 		amounts(&w, left)
 	}
-	w.Reported = Reports(&w)
+	_, w.Reported = w.Left()
 	return w, w.Reported || w.Reached != events.Absent || used.Set || limit.Set
 }
 

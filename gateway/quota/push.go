@@ -125,13 +125,9 @@ func (g *gauge) window(n tree.Node) events.Window {
 	w.RemainingPercent = g.Number(n.Get("remaining_percent"))
 	w.Reached = g.flag("reached", n.Get("reached"))
 	w.ResetsAt = g.Time(n.Get("resets_at").Text())
-	w.Reported = Reports(&w) && g.flag("reported", n.Get("reported")) != events.No
+	_, told := w.Left()
+	w.Reported = told && g.flag("reported", n.Get("reported")) != events.No
 	return w
-}
-
-// Reports says whether a window's numbers state what remains, see the package.
-func Reports(w *events.Window) bool {
-	return w.RemainingPercent.Set || w.UsedPercent.Set || w.Used.Set && w.Limit.Set && w.Limit.V > 0
 }
 
 func (g *gauge) seconds(n tree.Node) time.Duration {

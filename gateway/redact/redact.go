@@ -82,7 +82,7 @@ func bareURL(s string) string {
 func Header(h http.Header, secrets ...string) http.Header {
 	out := make(http.Header, len(h))
 	for name, values := range h {
-		if SecretName(name) {
+		if secretName(name) {
 			out[name] = []string{Mark}
 			continue
 		}
@@ -95,9 +95,9 @@ func Header(h http.Header, secrets ...string) http.Header {
 	return out
 }
 
-// SecretName says that a header, query parameter or config member of this name
+// secretName says that a header, query parameter or config member of this name
 // holds a secret or an identity.
-func SecretName(name string) bool {
+func secretName(name string) bool {
 	n := strings.ReplaceAll(strings.ToLower(name), "_", "-")
 	switch n {
 	case "authorization", "proxy-authorization", "cookie", "set-cookie", "key", "token", "secret", "password",

@@ -67,10 +67,7 @@ func (k *Keeper) Run(ctx context.Context) {
 			return
 		}
 		k.logger.Warn("snapshots are not kept up to date", "error", err)
-		select {
-		case <-ctx.Done():
-		case <-time.After(keepRetry):
-		}
+		ledger.Rest(ctx, keepRetry)
 	}
 }
 

@@ -18,9 +18,7 @@ import (
 // source is a ledger with an incident in it.
 func source(t *testing.T) *ledgertest.Memory {
 	t.Helper()
-	m, clock := ledgertest.NewMemory(), played.NewClock()
-	m.SetClock(clock.Now)
-	g := played.Open(t, m, clock, "a", "b", "c")
+	g, m := played.InMemory(t, "a", "b", "c")
 	g.Incident()
 	g.Close()
 	return m.Reopen()

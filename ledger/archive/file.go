@@ -13,6 +13,7 @@ import (
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/ledger/durable"
 )
 
 // frameRows is how many events a frame holds: what is read for one of them.
@@ -61,7 +62,7 @@ func create(ctx context.Context, s ledger.Store, id uuid.UUID, before ledger.Hea
 			return m, digest, err
 		}
 	}
-	err = durable(filepath.Join(dir, f.manifest.File), func(out *os.File) error {
+	err = durable.Replace(filepath.Join(dir, f.manifest.File), archiveMode, func(out *os.File) error {
 		f.out = out
 		return f.frames(ctx, before)
 	})

@@ -13,7 +13,11 @@ import (
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/ledger/durable"
 )
+
+// archiveMode is who may read an archive and what lies beside it.
+const archiveMode = 0o644
 
 // manifestFormat is the version of Manifest.
 const manifestFormat = 1
@@ -95,30 +99,9 @@ func (m *Manifest) write(dir string) (events.Hash, error) {
 	}
 	b = append(b, '\n')
 	path := manifestOf(filepath.Join(dir, m.File))
-	err = durable(path, func(f *os.File) error {
+	err = durable.Replace(path, archiveMode, func(f *os.File) error {
 		_, err := f.Write(b)
 		return err
 	})
 	return sha256.Sum256(b), err
-}
-
-// durable writes a whole file under its name, or none. What a kill leaves of it
-// is written over by the next run: one archives a span at a time.
-func durable(path string, fill func(*os.File) error) error {
-	f, err := os.Create(filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".part"))
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // what is left of it after a failure
-	if err = errors.Join(fill(f), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	d, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

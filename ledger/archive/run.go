@@ -14,6 +14,7 @@ import (
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/ledger/durable"
 )
 
 // ErrBusy says that another process archives this ledger.
@@ -159,7 +160,7 @@ func (r *run) one(ctx context.Context, before ledger.Head, span ledger.Span) (*l
 		Path: filepath.Join(r.Dir, m.File), Digest: digest, Bytes: m.Bytes, Written: events.At(r.Now()),
 	}
 	if m.Checkpoint != "" { // in a file of its own too, for verify --checkpoint
-		if err := durable(noteOf(a.Path), func(f *os.File) error { _, err := f.WriteString(m.Checkpoint); return err }); err != nil {
+		if err := durable.Replace(noteOf(a.Path), archiveMode, func(f *os.File) error { _, err := f.WriteString(m.Checkpoint); return err }); err != nil {
 			return nil, err
 		}
 	}

@@ -54,7 +54,7 @@ func NewKeeper(o Options) (*Keeper, error) {
 		return nil, fmt.Errorf("checkpoint key: %w", err)
 	}
 	k := &Keeper{opt: o, verifier: v}
-	msg, err := Latest(o.Dir)
+	msg, err := latest(o.Dir)
 	if err != nil || msg == nil {
 		return k, err
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/mod/sumdb/note"
+
+	"github.com/waybill/waybill/ledger/durable"
 )
 
 // keyName is what signatures are made as.
@@ -43,20 +45,13 @@ func OpenKey(path string) (*Key, error) {
 
 // writeKey writes a whole file or none, and never over another.
 func writeKey(path, text string) error {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, ".key-*") // mode 0600
-	if err != nil {
+	return durable.Create(path, 0o600, func(f *os.File) error {
+		_, err := f.WriteString(text)
 		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Link(f.Name(), path)
+	})
 }
 
 // ReadKey reads the key in a file. One that others may read is refused.

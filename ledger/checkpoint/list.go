@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/waybill/waybill/ledger/durable"
 )
 
 // suffix of the files that notes are in.
@@ -38,7 +40,7 @@ func Append(dir string, msg []byte, at time.Time) (err error) {
 	}
 	err = errors.Join(startOfLine(f), writeAll(f, msg), f.Sync(), f.Close())
 	if err == nil && missing != nil {
-		err = syncDir(dir)
+		err = durable.Dir(dir)
 	}
 	return err
 }
@@ -59,14 +61,6 @@ func startOfLine(f *os.File) error {
 		return err
 	}
 	return writeAll(f, []byte("\n"))
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // Split cuts a list into its notes; what a crash left half written between
@@ -98,8 +92,8 @@ func Split(list []byte) (notes [][]byte) {
 	return notes
 }
 
-// Latest is the newest whole note in a directory, nil where there is none.
-func Latest(dir string) ([]byte, error) {
+// latest is the newest whole note in a directory, nil where there is none.
+func latest(dir string) ([]byte, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "checkpoints-*"+suffix))
 	if err != nil {
 		return nil, fmt.Errorf("look for checkpoints: %w", err)

@@ -3,9 +3,10 @@ package feed
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/waybill/waybill/ledger"
 )
 
 // deliver publishes messages in order. When some of a batch fail they are all
@@ -41,10 +42,10 @@ func (r *Relay) send(ctx context.Context, m *message.Message) (taken bool, err e
 			return false, r.opt.Book.PutAside(ctx, refusedOf(m, err))
 		}
 		log.Warn("a delivery failed", "attempt", n, "again_in", rest, "error", err)
-		if !sleep(ctx, rest) {
+		if !ledger.Rest(ctx, rest) {
 			return false, ctx.Err()
 		}
-		rest = min(2*rest, BackoffCap)
+		rest = min(2*rest, backoffCap)
 	}
 }
 
@@ -64,7 +65,7 @@ func (r *Relay) Tell(l Letter) {
 // Told waits until everything that was to be told is delivered or put aside, or
 // until ctx ends.
 func (r *Relay) Told(ctx context.Context) {
-	for r.telling.Load() > 0 && sleep(ctx, toldEvery) {
+	for r.telling.Load() > 0 && ledger.Rest(ctx, toldEvery) {
 	}
 }
 
@@ -79,16 +80,5 @@ func (r *Relay) tell(ctx context.Context) {
 			}
 			r.telling.Add(-1)
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
 	}
 }

@@ -318,7 +318,7 @@ func TestHalfAFileOfACrashIsNoMessage(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "f.aside"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "f.aside", writer.String()+".json.new"), []byte(`{"error":"do`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "f.aside", "."+writer.String()+".json.part"), []byte(`{"error":"do`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if aside, err := b.Aside(t.Context()); err != nil || len(aside) != 0 {

@@ -41,12 +41,12 @@ type Options struct {
 	Writer    Writer
 	Batch     int           // messages that are published at once [1]
 	Attempts  int           // deliveries until a message is put aside; 0: tried until it is taken
-	Backoff   time.Duration // first rest after a failure, doubled up to BackoffCap
+	Backoff   time.Duration // first rest after a failure, doubled up to a minute
 	Logger    *slog.Logger
 }
 
-// BackoffCap is the longest rest between two deliveries.
-const BackoffCap = time.Minute
+// backoffCap is the longest rest between two deliveries.
+const backoffCap = time.Minute
 
 // ErrRefused is a publisher's: this message will never be taken, however often
 // it is tried.
@@ -145,7 +145,7 @@ func (r *Relay) hold(ctx context.Context) error {
 			return err
 		}
 		r.opt.Logger.Warn("a feed waits for the ledger", "feed", r.opt.Name, "error", err)
-		if !sleep(ctx, saveEvery) {
+		if !ledger.Rest(ctx, saveEvery) {
 			return nil
 		}
 	}

@@ -30,8 +30,8 @@ const (
 	flushTime = 2 * time.Second
 )
 
-// ErrAway says that no server is reached. The connection is tried for ever.
-var ErrAway = errors.New("the NATS server is away; replicas look at the ledger every 100 ms meanwhile")
+// errAway says that no server is reached. The connection is tried for ever.
+var errAway = errors.New("the NATS server is away; replicas look at the ledger every 100 ms meanwhile")
 
 // Bus is a ledger.Bus over a NATS server, or several of one cluster.
 type Bus struct {
@@ -99,11 +99,11 @@ func (b *Bus) lose() {
 	}
 }
 
-// Watch implements ledger.Bus. It returns ErrAway when the server is lost;
+// Watch implements ledger.Bus. It returns errAway when the server is lost;
 // call it again until it is back.
 func (b *Bus) Watch(ctx context.Context, poke func()) error {
 	if !b.conn.IsConnected() {
-		return ErrAway
+		return errAway
 	}
 	select {
 	case <-b.lost: // an older connection's
@@ -111,18 +111,18 @@ func (b *Bus) Watch(ctx context.Context, poke func()) error {
 	}
 	sub, err := b.conn.Subscribe(b.subject, func(*nats.Msg) { poke() })
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrAway, err)
+		return fmt.Errorf("%w: %w", errAway, err)
 	}
 	defer func() { _ = sub.Unsubscribe() }()
 	if err := b.conn.FlushTimeout(flushTime); err != nil {
-		return fmt.Errorf("%w: %w", ErrAway, err)
+		return fmt.Errorf("%w: %w", errAway, err)
 	}
 	poke() // what was sent before is lost
 	select {
 	case <-ctx.Done():
 		return nil
 	case <-b.lost:
-		return ErrAway
+		return errAway
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/waybill/waybill/ledger"
 )
 
 // A process holds all its leases as advisory locks of one session. The server
@@ -159,7 +161,7 @@ func (k *leases) run(life context.Context) {
 		if conn, err := pgx.ConnectConfig(life, k.conf); err == nil {
 			k.session(life, conn)
 		}
-		pause(life, leaseBeat)
+		ledger.Rest(life, leaseBeat)
 	}
 }
 

@@ -77,16 +77,7 @@ func (b *bell) run(ctx context.Context) {
 			})
 			closeSoon(conn)
 		}
-		pause(ctx, bellRetry)
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
+		ledger.Rest(ctx, bellRetry)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/waybill/waybill/ledger"
 )
 
 // holdRetry is the pause before a lost writer's lock is taken again.
@@ -51,7 +53,7 @@ func (s *Store) keep(life context.Context, conn *pgx.Conn, writer uuid.UUID) {
 		if life.Err() != nil {
 			return
 		}
-		pause(life, holdRetry)
+		ledger.Rest(life, holdRetry)
 		if life.Err() != nil {
 			return
 		}

@@ -110,20 +110,9 @@ func hold(ctx context.Context, w ledger.Writers, ids []uuid.UUID, fn func(contex
 		if dead || err != nil {
 			return err
 		}
-		if err := rest(ctx, holdRest); err != nil {
-			return err
+		if !ledger.Rest(ctx, holdRest) {
+			return ctx.Err()
 		}
 	}
 	return fn(ctx)
-}
-
-func rest(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }

@@ -12,10 +12,13 @@ import (
 	"github.com/waybill/waybill/ledger"
 )
 
+// lockSuffix makes the name of the lock out of the ledger's.
+const lockSuffix = ".lock"
+
 // takeLock makes this process the only writer. The lock is on a file of its
 // own and ends with the process, however it ends.
 func takeLock(path string) (*os.File, error) {
-	f, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o644)
+	f, err := os.OpenFile(path+lockSuffix, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("lock ledger: %w", err)
 	}

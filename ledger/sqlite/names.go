@@ -70,7 +70,15 @@ type names struct {
 	known map[int64]string
 }
 
-func newNames(table string) *names { return &names{table: table, known: map[int64]string{}} }
+// dictionaries are those of accounts, models and writers.
+type dictionaries [3]*names
+
+func newDictionaries() (d dictionaries) {
+	for i, table := range [len(d)]string{"accounts", "models", "writers"} {
+		d[i] = &names{table: table, known: map[int64]string{}}
+	}
+	return d
+}
 
 func (n *names) name(c *zs.Conn, id int64) (string, error) {
 	if id == 0 {

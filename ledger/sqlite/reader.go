@@ -41,15 +41,8 @@ func (r *Reader) check(c *zs.Conn) error {
 	if err != nil {
 		return err
 	}
-	all, err := schema()
-	if err != nil {
-		return err
-	}
-	switch newest := all[len(all)-1].version; {
-	case at == 0:
+	if at == 0 {
 		return fmt.Errorf("%w: it is empty", ledger.ErrNotFound)
-	case at > newest:
-		return fmt.Errorf("%w: schema %d is newer than this binary's %d", ErrForeign, at, newest)
 	}
 	return nil
 }

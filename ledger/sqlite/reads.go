@@ -20,7 +20,7 @@ type reads struct {
 	path  string
 	open  func() (*zs.Conn, error)
 	slots chan *zs.Conn // nil: not opened yet
-	names [3]*names
+	names dictionaries
 	pages *sync.Pool
 	done  chan struct{}
 }
@@ -29,7 +29,7 @@ func newReads(path string) reads {
 	r := reads{
 		path:  path,
 		slots: make(chan *zs.Conn, maxReaders),
-		names: [3]*names{newNames("accounts"), newNames("models"), newNames("writers")},
+		names: newDictionaries(),
 		pages: &sync.Pool{New: func() any { return new(page) }},
 		done:  make(chan struct{}),
 	}

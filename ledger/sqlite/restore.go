@@ -11,13 +11,8 @@ import (
 func (s *Store) Restore(_ context.Context, rows []ledger.Row) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		return ledger.ErrClosed
-	}
-	if s.w == nil {
-		if err := s.start(); err != nil {
-			return fmt.Errorf("restore: reopen: %w", err)
-		}
+	if err := s.ready(); err != nil {
+		return fmt.Errorf("restore: %w", err)
 	}
 	if err := s.w.restore(rows); err != nil {
 		s.abandon()

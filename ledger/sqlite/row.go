@@ -7,7 +7,7 @@ import (
 	"github.com/waybill/waybill/ledger"
 )
 
-// columns in the order of insertRow and loadRow.
+// columns, in the order in which writer.put binds and numbered.load reads them.
 const columns = "position, recorded_at, observed_at, id, writer, writer_seq, account, epoch, model, request, attempt, kind, format, payload, hash"
 
 // numbered is a row as stored, before its names are looked up.

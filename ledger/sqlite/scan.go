@@ -197,17 +197,11 @@ func (q *query) bound(c *zs.Conn) error {
 // firstAt is the first position recorded at t or later; one past the head when
 // there is none yet.
 func firstAt(c *zs.Conn, t events.Time, h ledger.Head) (events.Position, error) {
-	s, err := c.Prepare("SELECT recorded_at FROM events WHERE position = ?")
-	if err != nil {
-		return 0, err
-	}
 	lo, hi := events.Position(1), h.Position+1
 	for lo < hi {
 		mid := (lo + hi) / 2
-		s.BindInt64(1, int64(mid))
-		_, err := s.Step()
-		at := events.Time(s.ColumnInt64(0))
-		if err := finish(s, err); err != nil {
+		at, err := recordedAt(c, mid)
+		if err != nil {
 			return 0, err
 		}
 		if at >= t {

@@ -44,14 +44,15 @@ func schema() ([]migration, error) {
 	return all, nil
 }
 
-// recognise says which schema version a database has; 0 for an empty one.
+// recognise says which schema version a database has; 0 for an empty one. What
+// this binary cannot use is ErrForeign.
 func recognise(c *zs.Conn) (int64, error) {
 	app, err := one(c, "PRAGMA application_id")
 	if err != nil {
 		return 0, err
 	}
 	if app == applicationID {
-		return one(c, "PRAGMA user_version")
+		return known(c)
 	}
 	tables, err := one(c, "SELECT count(*) FROM sqlite_schema")
 	if err != nil {
@@ -63,6 +64,22 @@ func recognise(c *zs.Conn) (int64, error) {
 	return 0, nil
 }
 
+// known is the version of one of our databases, which may be newer than we are.
+func known(c *zs.Conn) (int64, error) {
+	at, err := one(c, "PRAGMA user_version")
+	if err != nil {
+		return 0, err
+	}
+	all, err := schema()
+	if err != nil {
+		return 0, err
+	}
+	if newest := all[len(all)-1].version; at > newest {
+		return 0, fmt.Errorf("%w: schema %d is newer than this binary's %d", ErrForeign, at, newest)
+	}
+	return at, nil
+}
+
 // migrate brings a database to the newest schema, each step in one transaction.
 func migrate(c *zs.Conn) error {
 	at, err := recognise(c)
@@ -72,9 +89,6 @@ func migrate(c *zs.Conn) error {
 	all, err := schema()
 	if err != nil {
 		return err
-	}
-	if newest := all[len(all)-1].version; at > newest {
-		return fmt.Errorf("%w: schema %d is newer than this binary's %d", ErrForeign, at, newest)
 	}
 	for _, m := range all {
 		if m.version <= at {

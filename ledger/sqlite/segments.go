@@ -213,13 +213,8 @@ func exec(c *zs.Conn, sql string, args ...int64) error {
 func (s *Store) writing(fn func(*zs.Conn) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		return ledger.ErrClosed
-	}
-	if s.w == nil {
-		if err := s.start(); err != nil {
-			return fmt.Errorf("reopen: %w", err)
-		}
+	if err := s.ready(); err != nil {
+		return err
 	}
 	err := run(s.w.begin)
 	if err == nil {

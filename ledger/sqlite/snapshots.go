@@ -115,17 +115,12 @@ func (s *snapshots) prepare(c *zs.Conn) error {
 }
 
 // remove deletes the file and what belongs to it.
-func (s *snapshots) remove() (err error) {
+func (s *snapshots) remove() error {
 	if s.conn != nil {
 		_ = s.conn.Close() // of a file that is damaged
 		s.conn = nil
 	}
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if e := os.Remove(s.path + suffix); e != nil && !errors.Is(e, os.ErrNotExist) {
-			err = errors.Join(err, e)
-		}
-	}
-	return err
+	return remove(s.path)
 }
 
 func (s *snapshots) close() error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/ledger/durable"
 )
 
 // Spool is a store whose rows may be thrown away, all at once. Its file is
@@ -74,6 +75,20 @@ func (s *Spool) Commit(ctx context.Context, batch []events.Record) ([]ledger.Res
 
 // Scan implements ledger.Store.
 func (s *Spool) Scan(ctx context.Context, after events.Position, f ledger.Filter, limit int, fn func(*ledger.Row) error) error {
+	return s.read(func(st *Store) error { return st.Scan(ctx, after, f, limit, fn) })
+}
+
+// Head implements ledger.Store.
+func (s *Spool) Head(ctx context.Context) (h ledger.Head, err error) {
+	err = s.read(func(st *Store) (err error) {
+		h, err = st.Head(ctx)
+		return err
+	})
+	return h, err
+}
+
+// read runs fn on the file, if there is one.
+func (s *Spool) read(fn func(*Store) error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {
@@ -82,20 +97,7 @@ func (s *Spool) Scan(ctx context.Context, after events.Position, f ledger.Filter
 	if s.store == nil {
 		return nil
 	}
-	return s.store.Scan(ctx, after, f, limit, fn)
-}
-
-// Head implements ledger.Store.
-func (s *Spool) Head(ctx context.Context) (ledger.Head, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.closed {
-		return ledger.Head{}, ledger.ErrClosed
-	}
-	if s.store == nil {
-		return ledger.Head{}, nil
-	}
-	return s.store.Head(ctx)
+	return fn(s.store)
 }
 
 // Size is what the rows and their indexes take, in bytes; the write-ahead log
@@ -124,25 +126,10 @@ func (s *Spool) Empty(at events.Position) (bool, error) {
 	}
 	err := s.store.Close()
 	s.store = nil
-	// The rows go first: a log without its database is nothing to SQLite.
-	for _, name := range []string{s.path, s.path + "-wal", s.path + "-shm"} {
-		if rm := os.Remove(name); rm != nil && !errors.Is(rm, os.ErrNotExist) {
-			err = errors.Join(err, rm)
-		}
-	}
-	if err = errors.Join(err, syncDir(filepath.Dir(s.path))); err != nil {
+	if err = errors.Join(err, remove(s.path), durable.Dir(filepath.Dir(s.path))); err != nil {
 		return false, fmt.Errorf("empty spool %s: %w", s.path, err)
 	}
 	return true, nil
-}
-
-// syncDir makes a removal durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // Close implements ledger.Store.
@@ -173,6 +160,3 @@ func (s *Store) size() int64 {
 	}
 	return s.bytes
 }
-
-// pageSize is SQLite's own default, and what walSize counts with.
-const pageSize = 4096

@@ -82,17 +82,12 @@ func (s *Store) start() error {
 func (s *Store) Commit(_ context.Context, batch []events.Record) ([]ledger.Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		return nil, ledger.ErrClosed
+	if err := s.ready(); err != nil {
+		return nil, fmt.Errorf("commit: %w", err)
 	}
 	s.hashes = s.hashes[:0]
 	for i := range batch {
 		s.hashes = append(s.hashes, batch[i].ContentHash())
-	}
-	if s.w == nil {
-		if err := s.start(); err != nil {
-			return nil, fmt.Errorf("commit: reopen: %w", err)
-		}
 	}
 	results, err := s.w.commit(batch, s.hashes, events.Time(time.Now().UnixMicro()))
 	if err != nil {
@@ -101,6 +96,20 @@ func (s *Store) Commit(_ context.Context, batch []events.Record) ([]ledger.Resul
 	}
 	s.head = s.w.head
 	return results, nil
+}
+
+// ready opens the connection anew that a failure has closed. s.mu is held.
+func (s *Store) ready() error {
+	if s.closed {
+		return ledger.ErrClosed
+	}
+	if s.w != nil {
+		return nil
+	}
+	if err := s.start(); err != nil {
+		return fmt.Errorf("reopen: %w", err)
+	}
+	return nil
 }
 
 // abandon drops a connection whose commit failed: whatever state it is in, the
@@ -137,6 +146,30 @@ func (s *Store) Close() error {
 	}
 	if s.lock != nil {
 		err = errors.Join(err, s.lock.Close())
+	}
+	return err
+}
+
+// suffixes make the names of the files that SQLite keeps of one database. The
+// rows go first where they are removed: a log without its database is nothing.
+var suffixes = [...]string{"", "-wal", "-shm"}
+
+// remove deletes a database, which nobody has open. One that is not there is no
+// error.
+func remove(path string) (err error) {
+	for _, suffix := range suffixes {
+		if e := os.Remove(path + suffix); !errors.Is(e, os.ErrNotExist) {
+			err = errors.Join(err, e)
+		}
+	}
+	return err
+}
+
+// Remove deletes a ledger that nobody has open, with what stands beside it.
+func Remove(path string) error {
+	err := errors.Join(remove(path), remove(path+snapshotsSuffix))
+	if e := os.Remove(path + lockSuffix); !errors.Is(e, os.ErrNotExist) {
+		err = errors.Join(err, e)
 	}
 	return err
 }

@@ -5,8 +5,14 @@ import (
 	"os"
 )
 
-// walSize covers wal_autocheckpoint pages of 4,096 bytes with their headers.
-const walSize = 2000*(4096+24) + 32
+const (
+	// pageSize is SQLite's own default.
+	pageSize = 4096
+	// walPages is how many pages of log are written back at a time.
+	walPages = 2000
+	// walSize covers walPages with their headers.
+	walSize = walPages*(pageSize+24) + 32
+)
 
 // extendWAL fills the write-ahead log with zeros up to the size at which it is
 // used again from the start. SQLite ends its log at the first frame whose

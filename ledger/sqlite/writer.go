@@ -27,7 +27,7 @@ type writer struct {
 
 	pending []placed // rows that wait to be inserted
 	inserts *inserts
-	names   [3]*names
+	names   dictionaries
 	arena   []byte
 	warm    *warm
 }
@@ -36,7 +36,7 @@ type writer struct {
 var pragmas = [...]string{
 	"PRAGMA journal_mode=WAL",
 	"PRAGMA synchronous=FULL",
-	"PRAGMA wal_autocheckpoint=2000",
+	fmt.Sprintf("PRAGMA wal_autocheckpoint=%d", walPages),
 	"PRAGMA cache_size=-2048",
 	"PRAGMA temp_store=MEMORY",
 	"PRAGMA trusted_schema=OFF",
@@ -52,7 +52,7 @@ func openWriter(path string) (*writer, error) {
 		accounts: numbers{table: "accounts", known: map[string]int64{}},
 		models:   numbers{table: "models", known: map[string]int64{}},
 		writers:  numbers{table: "writers", known: map[string]int64{}},
-		names:    [3]*names{newNames("accounts"), newNames("models"), newNames("writers")},
+		names:    newDictionaries(),
 		warm:     newWarm(),
 		pending:  make([]placed, 0, mostRows),
 	}
@@ -199,7 +199,7 @@ func (w *writer) known(id uuid.UUID, content events.Hash) (res ledger.Result, kn
 }
 
 // resolve looks the row's names up.
-func (r *numbered) resolve(c *zs.Conn, n *[3]*names) (err error) {
+func (r *numbered) resolve(c *zs.Conn, n *dictionaries) (err error) {
 	if r.Account, err = n[0].name(c, r.account); err != nil {
 		return err
 	}

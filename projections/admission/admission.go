@@ -1,6 +1,7 @@
 // Package admission folds events into the view that says which account may
 // serve, and holds Admit, the only judge. The rules are numbered R1 to R21 in
-// docs/admission.md.
+// docs/admission.md. It must not know how a choice among several is made
+// (package routing), and never sees a request's words, a clock or a ledger.
 package admission
 
 import (

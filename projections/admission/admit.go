@@ -30,15 +30,9 @@ const maxGates = 7
 // Admit judges a path at an instant. It changes nothing that a later answer
 // depends on (I13). The policy must not be changed in place.
 func Admit(v *View, p Path, policy *events.Policy, now events.Time) Verdict {
-	return *Judge(v, p, policy, now)
-}
-
-// Judge is Admit without the copy: the verdict must not be changed and is good
-// until the view is next used.
-func Judge(v *View, p Path, policy *events.Policy, now events.Time) *Verdict {
 	a := v.row(p.Account)
 	if a == nil {
-		return &Verdict{Reason: events.ReasonDrained, State: Disabled}
+		return Verdict{Reason: events.ReasonDrained, State: Disabled}
 	}
 	g, gen := &a.gate, a.generation()
 	if g.model != p.Model || g.policy == nil {
@@ -47,7 +41,7 @@ func Judge(v *View, p Path, policy *events.Policy, now events.Time) *Verdict {
 	if !g.good(gen, policy, now) {
 		g.fill(v, a, gen, policy, now)
 	}
-	return &g.verdict
+	return g.verdict
 }
 
 // otherGate is the memo of a model that is not the first one asked for.

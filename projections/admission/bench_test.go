@@ -38,7 +38,7 @@ func BenchmarkAdmit(b *testing.B) {
 			for b.Loop() {
 				skipped = skipped[:0]
 				for no := uint32(1); no <= uint32(n); no++ {
-					d := Judge(w.v, Path{no, "m"}, &w.policy, now)
+					d := Admit(w.v, Path{no, "m"}, &w.policy, now)
 					if !d.Admitted {
 						skipped = append(skipped, events.Verdict{Account: no, Reason: d.Reason, Evidence: d.Evidence})
 					}
@@ -158,6 +158,6 @@ func BenchmarkRefill(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		w.v.accounts[0].gen++
-		Judge(w.v, Path{1, "m"}, &w.policy, now)
+		Admit(w.v, Path{1, "m"}, &w.policy, now)
 	}
 }

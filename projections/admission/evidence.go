@@ -1,6 +1,8 @@
 package admission
 
 import (
+	"bytes"
+	"cmp"
 	"slices"
 	"time"
 
@@ -25,7 +27,7 @@ func (w *witness) before(o *witness) bool {
 		return w.at < o.at
 	}
 	if w.writer != o.writer {
-		return string(w.writer[:]) < string(o.writer[:])
+		return bytes.Compare(w.writer[:], o.writer[:]) < 0
 	}
 	return w.seq < o.seq
 }
@@ -93,25 +95,15 @@ func (p *place) succeed(s success) {
 func compareSuccess(a, b success) int {
 	switch {
 	case a.dispatched != b.dispatched:
-		return int64Sign(int64(a.dispatched - b.dispatched))
+		return cmp.Compare(a.dispatched, b.dispatched)
 	case a.answered != b.answered:
-		return int64Sign(int64(a.answered - b.answered))
+		return cmp.Compare(a.answered, b.answered)
 	case a.writer != b.writer:
-		return slices.Compare(a.writer[:], b.writer[:])
+		return bytes.Compare(a.writer[:], b.writer[:])
 	case a.own != b.own:
-		return int64Sign(int64(a.own) - int64(b.own))
+		return cmp.Compare(a.own, b.own)
 	}
-	return int64Sign(int64(a.knew) - int64(b.knew))
-}
-
-func int64Sign(d int64) int {
-	switch {
-	case d < 0:
-		return -1
-	case d > 0:
-		return 1
-	}
-	return 0
+	return cmp.Compare(a.knew, b.knew)
 }
 
 // settle forgets facts and failures that a much later dispatch has ended for

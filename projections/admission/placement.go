@@ -49,7 +49,7 @@ func (c *claim) room(a *account, model string) (left events.Decimal, exhausted, 
 	if c.credit != nil {
 		return c.creditRoom(model)
 	}
-	left, known := remaining(&c.window)
+	left, known := c.window.Left()
 	if c.window.Reached == events.Yes {
 		return 0, c.out, true
 	}
@@ -66,7 +66,7 @@ func (c *claim) creditRoom(model string) (left events.Decimal, exhausted, ok boo
 		return 0, false, false
 	}
 	w := events.Window{Used: c.credit.Used, Limit: c.credit.Limit, UsedPercent: c.credit.UsedPercent}
-	left, ok = remaining(&w)
+	left, ok = w.Left()
 	return min(max(left, 0), 100*events.DecimalUnit), false, ok
 }
 

@@ -15,7 +15,7 @@ const farthest = 400 * 24 * time.Hour
 func (f *fold) reading(r *events.Reading, at events.Time, inBand bool) {
 	for i := range r.Windows {
 		w := &r.Windows[i]
-		if speaks(w) {
+		if w.Speaks() {
 			f.window(w, r.Source, at, inBand)
 		}
 	}
@@ -26,54 +26,8 @@ func (f *fold) reading(r *events.Reading, at events.Time, inBand bool) {
 	f.money(o, r, at)
 }
 
-// speaks says whether a window is named with a flag or a reported number.
-func speaks(w *events.Window) bool {
-	if w.Reached != events.Absent {
-		return true
-	}
-	_, ok := remaining(w)
-	return ok && w.Reported
-}
-
-// remaining is a window's percentage left, as the provider gives it.
-func remaining(w *events.Window) (events.Decimal, bool) {
-	switch {
-	case w.RemainingPercent.Set:
-		return w.RemainingPercent.V, true
-	case w.UsedPercent.Set:
-		return 100*events.DecimalUnit - w.UsedPercent.V, true
-	case w.Used.Set && w.Limit.Set && w.Limit.V > 0:
-		return percentLeft(w.Used.V, w.Limit.V), true
-	}
-	return 0, false
-}
-
-// percentLeft is 100 * (limit - used) / limit in integers that cannot overflow;
-// a window with anything left never reads as empty.
-func percentLeft(used, limit events.Decimal) events.Decimal {
-	left := limit - used
-	for left > 1<<33 || left < -1<<33 {
-		left, limit = left/2, max(limit/2, 1)
-	}
-	p := left * 100 * events.DecimalUnit / limit
-	if left > 0 {
-		p = max(p, 1)
-	}
-	return p
-}
-
-// exhausted is R1 for a window that speaks: by the flag, which is authoritative
-// both ways, else by the reported remaining; and only with a reset that lies
-// ahead.
-func exhausted(w *events.Window, at events.Time) bool { return ahead(w.ResetsAt, at) && empty(w) }
-
-func empty(w *events.Window) bool {
-	if w.Reached != events.Absent {
-		return w.Reached == events.Yes
-	}
-	left, ok := remaining(w)
-	return ok && left <= 0
-}
+// exhausted is R1: the provider calls it empty, and its reset lies ahead.
+func exhausted(w *events.Window, at events.Time) bool { return ahead(w.ResetsAt, at) && w.Spent() }
 
 // AsksAgain says that an event holds a reading that claims exhaustion of
 // something that gates a model, without a reset ahead of it: that parks
@@ -86,7 +40,7 @@ func AsksAgain(e *events.Event) bool {
 	c := r.Credit
 	return c != nil && c.Reached == events.Yes && !ahead(c.ResetsAt, at) || slices.ContainsFunc(r.Windows, func(w events.Window) bool {
 		gates := w.Scope.Kind != events.ScopeNone && w.Scope.Kind != events.ScopeRequest
-		return gates && speaks(&w) && empty(&w) && !ahead(w.ResetsAt, at)
+		return gates && w.Spent() && !ahead(w.ResetsAt, at)
 	})
 }
 

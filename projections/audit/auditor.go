@@ -105,7 +105,6 @@ func From(o Options, at events.Position, adm *admission.View, pin *pins.View) *A
 func newLane() *lane { return laneOf(admission.New(), pins.New()) }
 
 func laneOf(adm *admission.View, pin *pins.View) *lane {
-
 	return &lane{live: projections.NewLive(adm, pin), view: routing.View{Admission: adm, Pins: pin, Cache: routing.NewCache()}}
 }
 

@@ -1,6 +1,7 @@
 package requests
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/waybill/waybill/events"
@@ -92,12 +93,4 @@ func (v *View) rowsWhere(picked func(*Row) bool) []*Row {
 	return out
 }
 
-func byFirst(a, b *Row) int {
-	switch {
-	case a.First < b.First:
-		return -1
-	case a.First > b.First:
-		return 1
-	}
-	return 0
-}
+func byFirst(a, b *Row) int { return cmp.Compare(a.First, b.First) }

@@ -43,21 +43,25 @@ func Advise(last Last, left *Refusal) Advice {
 }
 
 func advised(last Last) Advice {
-	switch last.Class {
-	case events.ClassAuthFailed, events.ClassCreditsExhausted, events.ClassForbidden:
-		return Advice{Status: statusUnavailable, Code: CodeUnavailable, Replaced: true, Refusal: true}
-	case events.ClassTimeout:
-		return Advice{Status: 504, Code: CodeUpstreamTime, Replaced: true}
-	case events.ClassNetwork, events.ClassLost:
-		return Advice{Status: 502, Code: CodeUpstream, Replaced: true}
-	}
 	switch {
+	case OfAccount(last.Class):
+		return Advice{Status: statusUnavailable, Code: CodeUnavailable, Replaced: true, Refusal: true}
+	case last.Class == events.ClassTimeout:
+		return Advice{Status: 504, Code: CodeUpstreamTime, Replaced: true}
+	case last.Class == events.ClassNetwork, last.Class == events.ClassLost:
+		return Advice{Status: 502, Code: CodeUpstream, Replaced: true}
 	case last.Empty:
 		return Advice{Status: 502, Code: CodeEmptyResponse, Replaced: true}
 	case last.Status < 400 || last.Status > 511 && last.Status != 529:
 		return Advice{Status: 502, Code: CodeUpstream, Replaced: true}
 	}
 	return Advice{Status: last.Status}
+}
+
+// OfAccount says that an answer speaks of our account, which is no business of
+// the client's.
+func OfAccount(c events.Class) bool {
+	return c == events.ClassAuthFailed || c == events.ClassCreditsExhausted || c == events.ClassForbidden
 }
 
 // ownFault: the client caused it, and waiting does not help.

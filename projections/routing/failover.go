@@ -70,13 +70,17 @@ func MayFailover(w *Walked, policy *events.Policy) Ends {
 		return EndsByClass
 	case alike(w.Attempts):
 		return EndsAlike
-	case len(w.Attempts) >= int(policy.MaxAttempts):
+	case LastAttempt(uint32(len(w.Attempts)), policy):
 		return EndsAttempts
 	case w.Elapsed >= policy.MaxElapsed:
 		return EndsElapsed
 	}
 	return GoesOn
 }
+
+// LastAttempt says that a request makes no further attempt after this one,
+// counted from 1, whatever comes of it.
+func LastAttempt(attempt uint32, policy *events.Policy) bool { return attempt >= policy.MaxAttempts }
 
 // goesOn: the class speaks about the account, the endpoint or the moment, not
 // about the request.

@@ -35,11 +35,6 @@ type Refusal struct {
 	Message     string // for people, without the closing "request <id>: ..." line
 }
 
-// RetryLong says that the wait is too long for a client's own retries:
-// several SDKs ignore a long Retry-After and retry at once, so the answer also
-// says X-Should-Retry: false.
-func (r *Refusal) RetryLong() bool { return r.RetryAfter > 60 }
-
 // Left is the refusal that gives an answer after attempts its Retry-After, see
 // Advise. Where a candidate is left that the request may not go on to, the next
 // one can be served at once.

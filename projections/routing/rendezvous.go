@@ -15,7 +15,7 @@ import (
 // table with linear interpolation in 32 bits of fraction, and scores are
 // compared as products of 128 bits, so every machine chooses alike.
 
-// key is what the choice is a hash of: the session, else the request.
+// rendezvousKey is what the choice is a hash of: the session, else the request.
 func rendezvousKey(s *events.Stamp, request uuid.UUID) [2]uint64 {
 	if !s.Session.IsZero() {
 		return halves(s.Session)

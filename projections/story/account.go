@@ -25,6 +25,8 @@ type Window struct {
 	Stale            bool            `json:"stale"`
 	Evidence         events.Position `json:"evidence"`
 	Words            string          `json:"words"`
+
+	Left *json.Number `json:"-"` // percentage left by whichever number tells it, for pictures
 }
 
 // Credit is a spend budget in the provider's own numbers.
@@ -111,10 +113,11 @@ func windowShape(w *admission.WindowReport, now events.Time) Window {
 	if scope.Kind == events.ScopeUnset {
 		scope.Kind = events.ScopeAccount
 	}
+	left, known := w.Left()
 	return Window{Name: w.Name, Scope: scope.String(), LengthS: int64(w.Length.Seconds()), Used: number(w.Used), Limit: number(w.Limit),
 		UsedPercent: number(w.UsedPercent), RemainingPercent: number(w.RemainingPercent), Reached: boolean(w.Reached), Reported: w.Reported,
 		ResetsAt: w.ResetsAt, ObservedAt: w.ObservedAt, Source: w.Source, Stale: w.Stale, Evidence: events.Position(max(w.Evidence, 0)),
-		Words: windowWords(&w.Window, now)}
+		Words: windowWords(&w.Window, now), Left: number(events.OptDecimal{V: left, Set: known})}
 }
 
 // Windows are a reading's windows in the contract's shape.

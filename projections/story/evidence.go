@@ -181,7 +181,7 @@ func windowWords(w *events.Window, at events.Time) string {
 		s += " of " + scopeWords(w.Scope)
 	}
 	switch {
-	case spent(w):
+	case w.Spent():
 		s += " is spent"
 	case w.RemainingPercent.Set:
 		s += " has " + w.RemainingPercent.V.String() + " % left"
@@ -196,22 +196,6 @@ func windowWords(w *events.Window, at events.Time) string {
 		s += " until " + instant(w.ResetsAt, at)
 	}
 	return s
-}
-
-// spent is how a window reads in words; what it means is admission's to say.
-func spent(w *events.Window) bool {
-	if w.Reached != events.Absent {
-		return w.Reached == events.Yes
-	}
-	switch {
-	case !w.Reported:
-		return false
-	case w.RemainingPercent.Set:
-		return w.RemainingPercent.V <= 0
-	case w.UsedPercent.Set:
-		return w.UsedPercent.V >= 100*events.DecimalUnit
-	}
-	return w.Used.Set && w.Limit.Set && w.Limit.V > 0 && w.Used.V >= w.Limit.V
 }
 
 func creditWords(c *events.Credit, at events.Time) string {

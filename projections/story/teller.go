@@ -176,7 +176,7 @@ func (t *teller) claimed(r *events.Reading, c events.Cell) string {
 	var parts []string
 	for i := range r.Windows {
 		w := &r.Windows[i]
-		if spent(w) && sameScope(w.Scope, c.Scope) {
+		if w.Spent() && sameScope(w.Scope, c.Scope) {
 			parts = append(parts, windowWords(w, t.at))
 		}
 	}

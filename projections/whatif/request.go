@@ -102,7 +102,7 @@ func (r *Replay) choose(q *request, claimed uint32, now events.Time) (events.Sta
 	s := q.first
 	s.DecidedAt, s.View, s.Pending, s.Loads = now, r.at-1, r.proposed.seq, nil
 	s.Tried, s.Tested, s.Waited, s.Claimed = slices.Clone(q.gone), q.tested, q.waited, claimed
-	s.Last = doc.Policy.MaxAttempts > 0 && q.attempt >= doc.Policy.MaxAttempts
+	s.Last = routing.LastAttempt(q.attempt, &doc.Policy)
 	d := routing.Decide(r.proposed.view, q.id, q.attempt, &s, r.proposed.load)
 	return s, d
 }
@@ -175,7 +175,7 @@ func (r *Replay) resolve(q *request, k *outcome) {
 // header ended it).
 func (r *Replay) goesOn(q *request, f *events.Failure) bool {
 	doc, _ := r.proposed.view.Admission.Document()
-	if doc.Policy.MaxAttempts > 0 && q.attempt >= doc.Policy.MaxAttempts {
+	if routing.LastAttempt(q.attempt, &doc.Policy) {
 		return false
 	}
 	if f.Followed.GoesOn() {

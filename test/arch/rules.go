@@ -32,6 +32,9 @@ type layer struct {
 // pure are the imports that a fold and a decision must not know.
 var pure = []string{"context", "net/http", "os", "log/slog", "log", "math/rand", "math/rand/v2", "crypto/rand"}
 
+// stores are the packages that keep a ledger, and what is put over one.
+var stores = []string{"ledger/sqlite", "ledger/postgres", "ledger/spool", "ledger/archive", "ledger/checkpoint", "ledger/snapshot", "ledger/natsbus"}
+
 // everything of ours.
 var everything = []string{"cmd", "events", "gateway", "ledger", "migrations", "projections", "test"}
 
@@ -43,10 +46,11 @@ func layers() []layer {
 		{dir: "ledger/sqlite", may: []string{"events", "ledger", "migrations"}, never: []string{"projections"}},
 		{dir: "ledger/postgres", may: []string{"events", "ledger", "migrations"}, never: []string{"projections"}},
 		{dir: "ledger/spool", may: []string{"events", "ledger"}, never: []string{"projections", "ledger/*"}},
-		{dir: "ledger/feed", may: []string{"events", "ledger"}, never: []string{"projections", "ledger/*"}},
+		{dir: "ledger/feed", may: []string{"events", "ledger/durable", "ledger"}, never: append([]string{"projections"}, stores...)},
 		{dir: "ledger/natsbus", may: []string{"events", "ledger"}, never: []string{"projections", "ledger/*"}},
 		{dir: "ledger", may: []string{"events"}, never: []string{"projections"}},
 		{dir: "migrations"},
+		{dir: "gateway/provider/providertest", may: []string{"events", "gateway/provider", "projections/routing"}},
 		{dir: "gateway/provider/catalogue", may: []string{"events", "gateway/provider"}},
 		{dir: "gateway/provider", may: []string{"events"}},
 		{dir: "gateway/dialect", may: []string{"events", "gateway/body"}},

@@ -376,9 +376,9 @@ func Test_B154_listed_models_are_routable_as_they_stand(t *testing.T) {
 func TestModelListsSpeakTheCallersDialect(t *testing.T) {
 	w := start(t)
 	for shape, c := range map[string]call{
-		`{"data":[{"id":"m1","object":"model",`: {method: "GET", path: "/v1/models"},
-		`"type":"model"`:                        call{method: "GET", path: "/v1/models"}.with("Anthropic-Version", "2023-06-01"),
-		`{"models":[{"name":"models/m1"`:        {method: "GET", path: "/v1beta/models"},
+		`"data":[{"id":"m1","object":"model",`: {method: "GET", path: "/v1/models"},
+		`"type":"model"`:                       call{method: "GET", path: "/v1/models"}.with("Anthropic-Version", "2023-06-01"),
+		`{"models":[{"name":"models/m1"`:       {method: "GET", path: "/v1beta/models"},
 	} {
 		got := w.do(c)
 		got.want(t, 200)

@@ -16,6 +16,7 @@ import (
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/engine"
 	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/ledger/ledgertest"
 )
 
 // Begin is a Monday afternoon.
@@ -55,6 +56,7 @@ type Gateway struct {
 	Log   *ledger.Log
 	Clock *Clock
 	t     testing.TB
+	close sync.Once
 }
 
 // Document routes m1 in order over all accounts.
@@ -86,6 +88,23 @@ func OpenWith(t testing.TB, store ledger.Store, clock *Clock, doc events.Documen
 	return g
 }
 
+// InMemory starts an engine on a new ledger in memory, which has the engine's
+// clock. It is closed with the test.
+func InMemory(t testing.TB, accounts ...string) (*Gateway, *ledgertest.Memory) {
+	t.Helper()
+	return InMemoryWith(t, Document(accounts...), accounts...)
+}
+
+// InMemoryWith is InMemory under another document.
+func InMemoryWith(t testing.TB, doc events.Document, accounts ...string) (*Gateway, *ledgertest.Memory) {
+	t.Helper()
+	m, clock := ledgertest.NewMemory(), NewClock()
+	m.SetClock(clock.Now)
+	g := OpenWith(t, m, clock, doc, accounts...)
+	t.Cleanup(g.Close)
+	return g, m
+}
+
 // NewClock stands at Begin.
 func NewClock() *Clock { return NewClockAt(Begin) }
 
@@ -98,14 +117,16 @@ func NewTicking() *Clock { return &Clock{now: Begin, start: time.Now()} }
 // NewReal is the machine's clock, for stores that have no other.
 func NewReal() *Clock { return &Clock{real: true} }
 
-// Close ends the engine and its log.
+// Close ends the engine and its log, once.
 func (g *Gateway) Close() {
 	g.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if err := errors.Join(g.Engine.Close(ctx), g.Log.Close()); err != nil {
-		g.t.Fatal(err)
-	}
+	g.close.Do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := errors.Join(g.Engine.Close(ctx), g.Log.Close()); err != nil {
+			g.t.Fatal(err)
+		}
+	})
 }
 
 // Settle returns when everything recorded is durable and folded.

@@ -105,7 +105,6 @@ func after(ask engine.Ask, a *engine.Attempt) engine.Ask {
 	ask.Attempt++
 	ask.Tried = append(append([]uint32(nil), ask.Tried...), a.Account.No)
 	ask.Tested = ask.Tested || a.Decision.Trial != nil
-	ask.Last = ask.Attempt == 4
 	ask.Answered = true
 	return ask
 }

@@ -58,6 +58,14 @@ func (g *group) stop() {
 	}
 }
 
+// oneAttempt is a policy under which a request is one attempt, so that what it
+// meets is what its account is like.
+func oneAttempt() events.Policy {
+	p := events.DefaultPolicy()
+	p.MaxAttempts = 1
+	return p
+}
+
 // request sends one request through one of the gateways to an upstream that
 // answers as told: nil serves.
 func (g *group) request(refuse *events.Failure) {
@@ -66,7 +74,7 @@ func (g *group) request(refuse *events.Failure) {
 	n := g.next
 	g.mu.Unlock()
 	id := uuid.UUID{0: 1, 8: byte(n >> 56), 11: byte(n >> 32), 12: byte(n >> 24), 13: byte(n >> 16), 14: byte(n >> 8), 15: byte(n)}
-	a, refusal, err := g.gates[n%3].Decide(g.t.Context(), engine.Ask{Request: id, Attempt: 1, Dialect: events.DialectOpenAI, Model: "m1", Last: true})
+	a, refusal, err := g.gates[n%3].Decide(g.t.Context(), engine.Ask{Request: id, Attempt: 1, Dialect: events.DialectOpenAI, Model: "m1"})
 	if err != nil {
 		g.t.Error(err)
 		return
@@ -130,7 +138,7 @@ func prove(t *testing.T, figures map[string]any) {
 // made of changes, so more of them could only be refused alike.
 func TestNobodyHammersAnUpstreamThatRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := start(t, events.Document{Policy: events.DefaultPolicy()})
+		g := start(t, events.Document{Policy: oneAttempt()})
 		defer g.stop()
 		refuse := &events.Failure{Class: events.ClassWindowExhausted, Rule: "test", Scope: events.Scope{Kind: events.ScopeAccount}}
 		g.burst(1, refuse)
@@ -176,7 +184,7 @@ func TestNobodyHammersAnUpstreamThatRefuses(t *testing.T) {
 // Without WAYBILL_DAYS the claims thin out to one a minute between requests.
 func TestNobodyStarvesUnderAConsoleThatIsWrong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		doc := events.Document{Policy: events.DefaultPolicy()}
+		doc := events.Document{Policy: oneAttempt()}
 		doc.Policy.WhenExhausted = events.WhenExhaustedRefuse
 		g := start(t, doc)
 		defer g.stop()

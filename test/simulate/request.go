@@ -233,7 +233,6 @@ func (w *world) refuseAttempt(r *request, f events.Failure, goesOn bool, roll ui
 	next.Attempt++
 	next.Tried = append(slices.Clone(r.ask.Tried), a.Account.No)
 	next.Tested = next.Tested || a.Decision.Trial != nil
-	next.Last = next.Attempt >= a.Policy.MaxAttempts
 	next.Answered = true
 	goesOn = goesOn && r.ask.Attempt < a.Policy.MaxAttempts
 	w.note("request %d: %s answers %s (%d)", r.no, a.Account.ID, f.Class, f.Answer.Status)

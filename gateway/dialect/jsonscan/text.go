@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Unquote decodes the inside of a valid string's text (no quotes around it).
+// unquote decodes the inside of a valid string's text (no quotes around it).
 // A lone surrogate becomes U+FFFD, as encoding/json has it.
-func Unquote(s []byte) []byte {
+func unquote(s []byte) []byte {
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
 		if s[i] != '\\' || i+1 >= len(s) {
@@ -90,7 +90,7 @@ func (s *Scanner) String(i int) string {
 	t = t[1 : len(t)-1]
 	for _, c := range t {
 		if c == '\\' {
-			return string(Unquote(t))
+			return string(unquote(t))
 		}
 	}
 	return string(t)

@@ -85,7 +85,7 @@ func (s *Scanner) endString(p []byte, from, i int) {
 		name = s.key
 	}
 	if s.esc {
-		name = Unquote(name)
+		name = unquote(name)
 	}
 	if len(name) <= maxKey {
 		s.cur = s.shape.child(at, name)

@@ -12,14 +12,7 @@ import (
 // windows of a subscription, which come with every success.
 func InBand(a *provider.Answer) *events.Reading {
 	g := provider.Gauge{At: a.At, Header: a.Header}
-	var windows []events.Window
-	for i := range buckets {
-		b := &buckets[i]
-		if w, ok := g.Bucket(b.kind, time.Minute, b.limit, b.remaining, b.reset); ok {
-			w.Scope = events.Scope{Kind: events.ScopeModel, Name: a.Model}
-			windows = append(windows, w)
-		}
-	}
+	windows := g.Buckets(buckets, a.Model)
 	top := topStatus(a.Header)
 	for _, s := range spans(a.Header) {
 		windows = append(windows, s.window(&g, top))
@@ -69,9 +62,9 @@ func (s span) length() time.Duration {
 
 // buckets are the headers of an API key's buckets, canonical: every answer is
 // looked at.
-var buckets = [...]struct{ kind, limit, remaining, reset string }{
-	{"requests", "Anthropic-Ratelimit-Requests-Limit", "Anthropic-Ratelimit-Requests-Remaining", "Anthropic-Ratelimit-Requests-Reset"},
-	{"tokens", "Anthropic-Ratelimit-Tokens-Limit", "Anthropic-Ratelimit-Tokens-Remaining", "Anthropic-Ratelimit-Tokens-Reset"},
-	{"input-tokens", "Anthropic-Ratelimit-Input-Tokens-Limit", "Anthropic-Ratelimit-Input-Tokens-Remaining", "Anthropic-Ratelimit-Input-Tokens-Reset"},
-	{"output-tokens", "Anthropic-Ratelimit-Output-Tokens-Limit", "Anthropic-Ratelimit-Output-Tokens-Remaining", "Anthropic-Ratelimit-Output-Tokens-Reset"},
+var buckets = []provider.Bucket{
+	provider.AMinute("requests", "Anthropic-Ratelimit-Requests-Limit", "Anthropic-Ratelimit-Requests-Remaining", "Anthropic-Ratelimit-Requests-Reset"),
+	provider.AMinute("tokens", "Anthropic-Ratelimit-Tokens-Limit", "Anthropic-Ratelimit-Tokens-Remaining", "Anthropic-Ratelimit-Tokens-Reset"),
+	provider.AMinute("input-tokens", "Anthropic-Ratelimit-Input-Tokens-Limit", "Anthropic-Ratelimit-Input-Tokens-Remaining", "Anthropic-Ratelimit-Input-Tokens-Reset"),
+	provider.AMinute("output-tokens", "Anthropic-Ratelimit-Output-Tokens-Limit", "Anthropic-Ratelimit-Output-Tokens-Remaining", "Anthropic-Ratelimit-Output-Tokens-Reset"),
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/provider"
+	"github.com/waybill/waybill/gateway/provider/providertest"
 )
 
 // at is when every answer of these tests came.
@@ -44,7 +45,7 @@ func Test_B001_an_unreadable_403_is_nobodys_fault(t *testing.T) {
 			"text": answer(403, "forbidden"), "B041 a sentence": answer(403, `{"error":"cannot help with that"}`),
 		} {
 			f := p.Classify(a)
-			if f.Class != events.ClassUnclassified || f.Scope.Kind != events.ScopeRequest || f.Permanent || !f.Another() {
+			if f.Class != events.ClassUnclassified || f.Scope.Kind != events.ScopeRequest || f.Permanent || !providertest.Another(&f) {
 				t.Errorf("%s, %s: %+v, want unclassified, touching no account, one other may try", p.ID, name, f)
 			}
 		}
@@ -100,7 +101,7 @@ func Test_B043_one_status_and_four_meanings(t *testing.T) {
 func Test_B044_html_of_an_edge_is_a_server_error(t *testing.T) {
 	for _, p := range All() {
 		f := p.Classify(answer(520, "<html>rate limit quota exceeded billing</html>", "Content-Type", "text/html"))
-		if f.Class != events.ClassServerError || f.Scope.Kind != events.ScopeEndpoint || !f.Another() {
+		if f.Class != events.ClassServerError || f.Scope.Kind != events.ScopeEndpoint || !providertest.Another(&f) {
 			t.Errorf("%s: %+v, want server_error of the endpoint", p.ID, f)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/provider"
+	"github.com/waybill/waybill/gateway/provider/providertest"
 	"github.com/waybill/waybill/gateway/provider/xai"
 )
 
@@ -109,8 +110,8 @@ func Test_A14_G1_G2_G3_G31_G33_G34_G5_G6_G7_G9_O29_O30_O31_O33_O34_O35_O37_O38_O
 			if s.wait != 0 && wait(f) != s.wait {
 				t.Errorf("wait %s by %s, want %s", wait(f), f.Rule, s.wait)
 			}
-			if s.another != "" && f.Another() != (s.another == "yes") {
-				t.Errorf("another account: %v by %s, want %s", f.Another(), f.Rule, s.another)
+			if s.another != "" && providertest.Another(&f) != (s.another == "yes") {
+				t.Errorf("another account: %v by %s, want %s", providertest.Another(&f), f.Rule, s.another)
 			}
 		})
 	}
@@ -136,7 +137,7 @@ func Test_G30_both_pairs_of_a_free_allowance(t *testing.T) {
 // TestG11: a 500 fails over by its class; whether the header stops it is R9's.
 func Test_G11_a_server_error_lets_another_account_try(t *testing.T) {
 	for _, p := range All() {
-		if f := p.Classify(answer(500, `{"error":{"message":"boom"}}`)); f.Class != events.ClassServerError || !f.Another() {
+		if f := p.Classify(answer(500, `{"error":{"message":"boom"}}`)); f.Class != events.ClassServerError || !providertest.Another(&f) {
 			t.Errorf("%s: %+v", p.ID, f)
 		}
 	}

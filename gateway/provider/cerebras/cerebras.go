@@ -31,13 +31,9 @@ func Provider() *provider.Provider {
 }
 
 // buckets are the windows that header names carry, canonical.
-var buckets = [...]struct {
-	kind                    string
-	length                  time.Duration
-	limit, remaining, reset string
-}{
-	{"requests-day", 24 * time.Hour, "X-Ratelimit-Limit-Requests-Day", "X-Ratelimit-Remaining-Requests-Day", "X-Ratelimit-Reset-Requests-Day"},
-	{"tokens-minute", time.Minute, "X-Ratelimit-Limit-Tokens-Minute", "X-Ratelimit-Remaining-Tokens-Minute", "X-Ratelimit-Reset-Tokens-Minute"},
+var buckets = []provider.Bucket{
+	{Name: "requests-day", Length: 24 * time.Hour, Limit: "X-Ratelimit-Limit-Requests-Day", Remaining: "X-Ratelimit-Remaining-Requests-Day", Reset: "X-Ratelimit-Reset-Requests-Day"},
+	provider.AMinute("tokens-minute", "X-Ratelimit-Limit-Tokens-Minute", "X-Ratelimit-Remaining-Tokens-Minute", "X-Ratelimit-Reset-Tokens-Minute"),
 }
 
 func rules() []provider.Rule {
@@ -60,14 +56,5 @@ func rules() []provider.Rule {
 }
 
 func inBand(a *provider.Answer) *events.Reading {
-	g := provider.Gauge{At: a.At, Header: a.Header}
-	var windows []events.Window
-	for i := range buckets {
-		b := &buckets[i]
-		if w, ok := g.Bucket(b.kind, b.length, b.limit, b.remaining, b.reset); ok {
-			w.Scope = events.Scope{Kind: events.ScopeModel, Name: a.Model}
-			windows = append(windows, w)
-		}
-	}
-	return g.Reading(windows)
+	return provider.ReadBuckets(a, buckets)
 }

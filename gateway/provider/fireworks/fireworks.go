@@ -4,7 +4,6 @@ package fireworks
 
 import (
 	"slices"
-	"time"
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/provider"
@@ -40,21 +39,12 @@ func rules() []provider.Rule {
 }
 
 func inBand(a *provider.Answer) *events.Reading {
-	g := provider.Gauge{At: a.At, Header: a.Header}
-	var windows []events.Window
-	for i := range buckets {
-		b := &buckets[i]
-		if w, ok := g.Bucket(b.kind, time.Minute, b.limit, b.remaining, b.reset); ok {
-			w.Scope = events.Scope{Kind: events.ScopeModel, Name: a.Model}
-			windows = append(windows, w)
-		}
-	}
-	return g.Reading(windows)
+	return provider.ReadBuckets(a, buckets)
 }
 
 // buckets are the headers of each bucket, canonical.
-var buckets = [...]struct{ kind, limit, remaining, reset string }{
-	{"requests", "X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Reset-Requests"},
-	{"tokens-prompt", "X-Ratelimit-Limit-Tokens-Prompt", "X-Ratelimit-Remaining-Tokens-Prompt", "X-Ratelimit-Reset-Tokens-Prompt"},
-	{"tokens-generated", "X-Ratelimit-Limit-Tokens-Generated", "X-Ratelimit-Remaining-Tokens-Generated", "X-Ratelimit-Reset-Tokens-Generated"},
+var buckets = []provider.Bucket{
+	provider.AMinute("requests", "X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Reset-Requests"),
+	provider.AMinute("tokens-prompt", "X-Ratelimit-Limit-Tokens-Prompt", "X-Ratelimit-Remaining-Tokens-Prompt", "X-Ratelimit-Reset-Tokens-Prompt"),
+	provider.AMinute("tokens-generated", "X-Ratelimit-Limit-Tokens-Generated", "X-Ratelimit-Remaining-Tokens-Generated", "X-Ratelimit-Reset-Tokens-Generated"),
 }

@@ -4,7 +4,6 @@ package mistral
 
 import (
 	"slices"
-	"time"
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/provider"
@@ -49,20 +48,11 @@ func rules() []provider.Rule {
 // inBand: the headers carry their window in the name and no reset; R1 lets such
 // a window park nothing.
 func inBand(a *provider.Answer) *events.Reading {
-	g := provider.Gauge{At: a.At, Header: a.Header}
-	var windows []events.Window
-	for i := range buckets {
-		b := &buckets[i]
-		if w, ok := g.Bucket(b.kind, time.Minute, b.limit, b.remaining, ""); ok {
-			w.Scope = events.Scope{Kind: events.ScopeModel, Name: a.Model}
-			windows = append(windows, w)
-		}
-	}
-	return g.Reading(windows)
+	return provider.ReadBuckets(a, buckets)
 }
 
 // buckets are the windows that header names carry, canonical.
-var buckets = [...]struct{ kind, limit, remaining string }{
-	{"req-minute", "X-Ratelimit-Limit-Req-Minute", "X-Ratelimit-Remaining-Req-Minute"},
-	{"tokens-minute", "X-Ratelimit-Limit-Tokens-Minute", "X-Ratelimit-Remaining-Tokens-Minute"},
+var buckets = []provider.Bucket{
+	provider.AMinute("req-minute", "X-Ratelimit-Limit-Req-Minute", "X-Ratelimit-Remaining-Req-Minute", ""),
+	provider.AMinute("tokens-minute", "X-Ratelimit-Limit-Tokens-Minute", "X-Ratelimit-Remaining-Tokens-Minute", ""),
 }

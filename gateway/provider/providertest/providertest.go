@@ -162,7 +162,7 @@ func read(t *testing.T, p *provider.Provider, x *Exchange) {
 		return // a success of which only the headers are of interest
 	}
 	f := p.Classify(a)
-	x.Finding = &finding{Class: f.Class.String(), Rule: f.Rule, Scope: f.Scope.String(), Another: f.Another(), Permanent: f.Permanent}
+	x.Finding = &finding{Class: f.Class.String(), Rule: f.Rule, Scope: f.Scope.String(), Another: Another(&f), Permanent: f.Permanent}
 	if f.Hint != nil {
 		x.Finding.Reset = f.Hint.Source + " " + f.Hint.Until.String()
 		if f.Hint.Guessed {

@@ -5,7 +5,6 @@ package together
 
 import (
 	"slices"
-	"time"
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/provider"
@@ -46,13 +45,11 @@ func rules() []provider.Rule {
 }
 
 func inBand(a *provider.Answer) *events.Reading {
-	g := provider.Gauge{At: a.At, Header: a.Header}
-	var windows []events.Window
-	for _, b := range [][2]string{{"requests", "X-Ratelimit"}, {"tokens", "X-Tokenlimit"}} {
-		if w, ok := g.Bucket(b[0], time.Minute, b[1]+"-Limit", b[1]+"-Remaining", "X-Ratelimit-Reset"); ok {
-			w.Scope = events.Scope{Kind: events.ScopeModel, Name: a.Model}
-			windows = append(windows, w)
-		}
-	}
-	return g.Reading(windows)
+	return provider.ReadBuckets(a, buckets)
+}
+
+// buckets share one reset.
+var buckets = []provider.Bucket{
+	provider.AMinute("requests", "X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset"),
+	provider.AMinute("tokens", "X-Tokenlimit-Limit", "X-Tokenlimit-Remaining", "X-Ratelimit-Reset"),
 }

@@ -110,8 +110,8 @@ func (s *service) reload(ctx context.Context) {
 	if next.Digest() == s.config.Digest() && sameSecrets(next, s.config) {
 		return
 	}
-	if next.Ledger != s.config.Ledger {
-		s.log.Warn("needs a restart", "key", "ledger")
+	for _, key := range s.config.Restart(next) {
+		s.log.Warn("needs a restart", "key", key)
 	}
 	creds, err := s.credentialsOf(ctx, next, s.credentials)
 	if err != nil {

@@ -45,7 +45,7 @@ func (c *Config) Document() events.Document {
 // gateway.started records.
 func (c *Config) Digest() events.Digest {
 	doc := c.Document()
-	parts := []string{doc.Digest().String(), strconv.FormatBool(c.ExposeAccount), c.Env.Durability, fmt.Sprintf("%+v", c.Ledger)}
+	parts := []string{doc.Digest().String(), strconv.FormatBool(c.ExposeAccount), c.Env.Durability, fmt.Sprintf("%+v", c.Ledger), fmt.Sprint(c.SpoolMax)}
 	for _, e := range c.Enrolments(func(*Account) events.Epoch { return 0 }) {
 		sealed := events.Seal(&events.Draft{Data: &events.AccountEnrolled{Settings: e.Settings}})
 		parts = append(parts, e.ID, string(sealed.Payload))
@@ -63,13 +63,37 @@ func (c *Config) SecretsDigest() events.Digest {
 	for i := range c.Accounts {
 		a := &c.Accounts[i]
 		parts = append(parts, a.ID, a.APIKey.Reveal(), a.APIKeyFile, strings.Join(a.CredentialCommand, "\x00"), a.BaseURL,
-			headerText(a.Headers), fmt.Sprintf("%+v", a.Quota), headerText(a.Quota.Headers))
+			headerText(a.Headers), quotaText(a.Quota), headerText(a.Quota.Headers))
 	}
 	for i := range c.Clients {
 		d := c.Clients[i].Digest()
 		parts = append(parts, c.Clients[i].ID, string(d[:]))
 	}
-	for _, f := range c.Feeds {
+	parts = append(parts, feedTexts(c.Feeds)...)
+	if c.PriceTable != nil {
+		parts = append(parts, fmt.Sprintf("%+v", *c.PriceTable))
+	}
+	return events.DigestOf(parts...)
+}
+
+// Restart are the keys whose change another configuration asks for, and which
+// are read at start alone.
+func (c *Config) Restart(next *Config) (keys []string) {
+	if next.Ledger != c.Ledger {
+		keys = append(keys, "ledger")
+	}
+	if next.SpoolMax != c.SpoolMax {
+		keys = append(keys, "spool_max")
+	}
+	if !slices.Equal(feedTexts(next.Feeds), feedTexts(c.Feeds)) {
+		keys = append(keys, "feeds")
+	}
+	return keys
+}
+
+// feedTexts is everything that feeds say, secrets included.
+func feedTexts(feeds []Feed) (parts []string) {
+	for _, f := range feeds {
 		parts = append(parts, f.Name, f.URL.Reveal(), f.Secret.Reveal(), fmt.Sprint(f.Events, f.Alerts))
 		if n := f.NATS; n != nil {
 			parts = append(parts, n.URL.Reveal(), n.Stream, n.Subject)
@@ -78,10 +102,21 @@ func (c *Config) SecretsDigest() events.Digest {
 			parts = append(parts, k.Topic, fmt.Sprint(k.Brokers))
 		}
 	}
-	if c.PriceTable != nil {
-		parts = append(parts, fmt.Sprintf("%+v", *c.PriceTable))
+	return parts
+}
+
+// quotaText is everything that a quota says, wherever it stands.
+func quotaText(q Quota) string {
+	credit := QuotaCredit{}
+	if q.Credit != nil {
+		credit = *q.Credit
 	}
-	return events.DigestOf(parts...)
+	windows := slices.Clone(q.Windows)
+	for i := range windows {
+		windows[i].At = Position{}
+	}
+	credit.At = Position{}
+	return fmt.Sprintf("%q %s %q %+v %t %+v", q.Source, q.Interval, q.URL, windows, q.Credit != nil, credit)
 }
 
 func headerText(m map[string]Secret) string {

@@ -126,6 +126,9 @@ feeds:
 	if err != nil {
 		t.Fatal(err)
 	}
+	if again, err := load(t, base, vars); err != nil || effect(again) != effect(plain) {
+		t.Fatalf("the same file has another effect: %v", err)
+	}
 	for _, key := range leaves("", fileFields(&File{})) {
 		r, ok := rows[key]
 		if !ok && strings.HasPrefix(key, "policy.") {
@@ -166,6 +169,23 @@ func leaves(path string, fields []field) (keys []string) {
 		}
 	}
 	return keys
+}
+
+func TestWhatIsReadAtStartIsSaidToNeedARestart(t *testing.T) {
+	load := func(text string) *Config {
+		c, err := load(t, "accounts: [{id: a, provider: openai, api_key: k}]\n"+text, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	was := load("")
+	for text, want := range map[string]string{"": "", "expose_account: true\n": "", "ledger: {retain: 48h}\n": "ledger", "spool_max: 7MiB\n": "spool_max",
+		"feeds: [{name: f, url: 'http://f'}]\nspool_max: 7MiB\n": "spool_max feeds"} {
+		if got := strings.Join(was.Restart(load(text)), " "); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
 }
 
 func TestEveryKnobOfThePolicyIsASetting(t *testing.T) {

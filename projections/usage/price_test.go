@@ -154,6 +154,9 @@ func TestAStateHoldsThePricedParts(t *testing.T) {
 		if len(was) != len(is) || was[0].Counts != is[0].Counts || was[0].Input != is[0].Input || was[0].Cost.Amount != is[0].Cost.Amount {
 			t.Errorf("by %s: %+v became %+v", by, was, is)
 		}
+		if p.view.parts != again.parts {
+			t.Errorf("%v parts became %v", p.view.parts, again.parts)
+		}
 		if grown := p.view.SumsSince(by, again, prices); len(grown) != 0 {
 			t.Errorf("by %s nothing has grown: %+v", by, grown)
 		}
@@ -170,5 +173,33 @@ func TestTheNumberOfPartsIsBounded(t *testing.T) {
 	c := p.view.Sums(Account, usd(Price{Model: "model-*", Input: million}))[0].Cost
 	if len(p.view.paths) > maxPaths || c.Micros != maxPaths-1 || len(c.Unpriced) != 1 || c.Unpriced[0].Model != Other {
 		t.Fatalf("%d paths, %+v", len(p.view.paths), c)
+	}
+}
+
+func TestAGroupingThatIsFullSumsTheRestTogether(t *testing.T) {
+	p := newTape(Account)
+	for by := range p.view.parts {
+		p.view.parts[by] = maxParts - 1
+	}
+	for _, model := range []string{"first", "second", "third", "first"} {
+		p.routed(1, 1, 1, "m")
+		p.add(events.Header{Request: uuid.UUID{1}, Attempt: 1, Account: "a", Model: model}, &events.AttemptSucceeded{Answer: events.Answer{Usage: tokens(1, 0, 1)}})
+	}
+	c := p.view.Sums(Account, usd(Price{Model: "first", Input: million}, Price{Model: "second", Input: million}))[0].Cost
+	if c.Micros != 2 || len(c.Unpriced) != 1 || c.Unpriced[0].Model != Other {
+		t.Fatalf("%+v", c)
+	}
+}
+
+func TestAnAccountsAnswersArePricedByTheProviderThatItHadThen(t *testing.T) {
+	p := newTape(Account)
+	for _, provider := range []string{"old", "new"} {
+		p.add(events.Header{Account: "a"}, &events.AccountChanged{Settings: events.Settings{Provider: provider}})
+		p.routed(1, 1, 1, "m")
+		p.add(events.Header{Request: uuid.UUID{1}, Attempt: 1, Account: "a", Model: "m"}, &events.AttemptSucceeded{Answer: events.Answer{Usage: tokens(1, 0, 0)}})
+	}
+	c := p.view.Sums(Account, usd(Price{Model: "*", Provider: "old", Input: million}, Price{Model: "*", Provider: "new", Input: 10 * million}))[0].Cost
+	if c.Micros != 11 || !c.Complete {
+		t.Fatalf("%+v", c)
 	}
 }

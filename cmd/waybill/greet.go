@@ -21,8 +21,8 @@ func (s *service) greet() {
 	if s.upstream != nil {
 		fmt.Fprintf(&b, "  SANDBOX      no real model is asked: a script answers at %s\n", s.upstream.URL())
 	}
-	fmt.Fprintf(&b, "  data plane   %s\n  admin API    %s\n  ledger       %s (durability %s)\n",
-		s.dataURL(), s.adminURL(), redactURL(s.config.Env.Ledger), s.config.Env.Durability)
+	fmt.Fprintf(&b, "  data plane   %s\n  admin API    %s\n  console      %s/\n  ledger       %s (durability %s)\n",
+		s.dataURL(), s.adminURL(), s.adminURL(), redactURL(s.config.Env.Ledger), s.config.Env.Durability)
 	if s.ledgerNote != "" {
 		fmt.Fprintf(&b, "               %s\n", s.ledgerNote)
 	}

@@ -13,8 +13,8 @@ type serveCommand struct{}
 func (*serveCommand) cobra() *cobra.Command {
 	return &cobra.Command{
 		Use:   "serve",
-		Short: "Serve the data plane and the admin API",
-		Long: "Serve the data plane and the admin API.\n\n" +
+		Short: "Serve the data plane, the admin API and the console",
+		Long: "Serve the data plane, the admin API and the console.\n\n" +
 			"Accounts come from the config file, or from provider keys in the environment\n" +
 			"(OPENAI_API_KEY, ANTHROPIC_API_KEY_2, ...). With neither, the sandbox starts.",
 		Args: cobra.NoArgs,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -192,11 +193,19 @@ func again[T any](b *tab, a chromedp.Action[T]) (out T, err error) {
 		ctx, stop := context.WithTimeout(b.ctx, b.patience/4)
 		out, err = chromedp.Run(ctx, a)
 		stop()
-		if !errors.Is(err, context.DeadlineExceeded) {
+		if between(err) {
+			b.wait(`document.readyState === "complete"`)
+		} else if !errors.Is(err, context.DeadlineExceeded) {
 			break
 		}
 	}
 	return out, err
+}
+
+// between says that a call fell between two pages of the tab: one was left and
+// the next is not there.
+func between(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "Not attached to an active page")
 }
 
 // eval is the value of a script's expression.
@@ -231,16 +240,21 @@ func (b *tab) at() string {
 	return eval[string](b, "location.pathname + location.search")
 }
 
+// picture is one of the whole page, in front of others.
+func picture(ctx context.Context, t *chromedp.Target) ([]byte, error) {
+	if _, err := cdp.Call(ctx, t, page.BringToFront, cdp.Empty{}); err != nil {
+		return nil, err
+	}
+	return chromedp.FullScreenshot(100)(ctx, t)
+}
+
 // shoot leaves a picture of the whole page in out/.
 func (b *tab) shoot(name string) {
 	b.t.Helper()
 	drawing.Lock()
 	defer drawing.Unlock()
-	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, page.BringToFront, cdp.Empty{})
-		return err
-	}))
-	png, err := again(b, chromedp.FullScreenshot(100))
+	b.see("footer")
+	png, err := again(b, picture)
 	if err != nil {
 		b.fatal(err)
 	}

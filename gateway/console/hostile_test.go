@@ -43,6 +43,11 @@ func TestHostileTextStaysText(t *testing.T) {
 	if shown < 8 {
 		t.Errorf("only %d of %d pages show the text at all: the test tells nothing", shown, len(paths))
 	}
+	for _, path := range []string{"/?name=%zz", "/requests?account=%", "/usage?by=model;x", "/events?account=%zz"} {
+		if a := b.do(http.MethodGet, path, nil); a.StatusCode != http.StatusBadRequest || !strings.Contains(a.body, "cannot be read") {
+			t.Errorf("%s: %d", path, a.StatusCode)
+		}
+	}
 	for _, q := range []string{"/?name=", "/requests?model=", "/requests?since=", "/events?account=", "/events?type=", "/usage?by=", "/?at=", "/nowhere?x="} {
 		a := b.do(http.MethodGet, q+queryEscape(hostile), nil)
 		if strings.Contains(a.body, "<script>") || strings.Contains(a.body, "<img") {

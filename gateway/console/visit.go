@@ -76,6 +76,9 @@ func (v *visit) admit() error {
 	if !v.frame.In {
 		return nil
 	}
+	if _, err := url.ParseQuery(v.r.URL.RawQuery); err != nil {
+		return badRequest("What follows the ? of this address cannot be read, so it would filter nothing: " + err.Error() + ".")
+	}
 	return v.at()
 }
 

@@ -71,6 +71,48 @@ func Test_B103_zero_null_and_absent_usage_are_three_things(t *testing.T) {
 	wantUsage(t, o, JSON, `{"choices":[{}],"usage":{"prompt_tokens":12.0,"completion_tokens":1e2,"total_tokens":1.5}}`, nil, usage(12, -1, -1, 100, -1))
 }
 
+// The same three things in the other dialects: null and {} say nothing and take
+// nothing away, an explicit zero is a number, absent stays unknown.
+func Test_B103_in_every_dialect(t *testing.T) {
+	delta := `{"type":"response.output_text.delta","delta":"x"}`
+	done := func(usage string) string {
+		return `{"type":"response.completed","response":{"id":"r","output":[{}]` + usage + `}}`
+	}
+	o := op(t, "openai.responses")
+	for usageText, want := range map[string]*events.Usage{``: nil, `,"usage":null`: nil, `,"usage":{}`: nil,
+		`,"usage":{"input_tokens":0,"output_tokens":0}`: usage(0, -1, -1, 0, -1), `,"usage":{"input_tokens":5,"input_tokens_details":null,"output_tokens":7}`: usage(5, -1, -1, 7, -1)} {
+		wantUsage(t, o, SSE, stream(`{"type":"response.created","response":{"id":"r","usage":null}}`, delta, done(usageText)), nil, want)
+		wantUsage(t, o, JSON, `{"id":"r","status":"completed","output":[{}]`+usageText+`}`, nil, want)
+	}
+	o = op(t, "anthropic.messages")
+	block := `{"type":"content_block_delta","delta":{"type":"text_delta","text":"x"}}`
+	for c, want := range map[[2]string]*events.Usage{
+		{``, ``}: nil, {`,"usage":null`, `,"usage":null`}: nil, {`,"usage":{}`, `,"usage":{}`}: nil,
+		{`,"usage":{"input_tokens":5,"output_tokens":1}`, `,"usage":null`}:                                               usage(5, -1, -1, 1, -1),
+		{`,"usage":{"input_tokens":0,"output_tokens":0}`, `,"usage":{"output_tokens":0}`}:                                usage(0, -1, -1, 0, -1),
+		{`,"usage":{"input_tokens":5,"cache_read_input_tokens":null,"output_tokens":1}`, `,"usage":{"output_tokens":7}`}: usage(5, -1, -1, 7, -1),
+		{`,"usage":{"input_tokens":5,"cache_read_input_tokens":0,"output_tokens":1}`, `,"usage":{"output_tokens":7}`}:    usage(5, 0, -1, 7, -1),
+	} {
+		wantUsage(t, o, SSE, stream(`{"type":"message_start","message":{"id":"m"`+c[0]+`}}`, block,
+			`{"type":"message_delta","delta":{"stop_reason":"end_turn"}`+c[1]+`}`, `{"type":"message_stop"}`), nil, want)
+	}
+	part := func(more string) string {
+		return `{"candidates":[{"content":{"parts":[{"text":"x"}]},"finishReason":"STOP"}]` + more + `}`
+	}
+	for more, want := range map[string]*events.Usage{``: nil, `,"usageMetadata":null`: nil, `,"usageMetadata":{}`: nil, `,"usageMetadata":{"promptTokenCount":null}`: nil,
+		`,"usageMetadata":{"promptTokenCount":0,"candidatesTokenCount":0}`:                           usage(0, -1, -1, 0, -1),
+		`,"usageMetadata":{"promptTokenCount":5,"thoughtsTokenCount":3}`:                             usage(5, -1, -1, 3, 3),
+		`,"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":2,"thoughtsTokenCount":null}`: usage(5, -1, -1, 2, -1)} {
+		wantUsage(t, op(t, "gemini.generateContent"), JSON, part(more), nil, want)
+		wantUsage(t, op(t, "gemini.streamGenerateContent"), SSE, stream(part(more)), nil, want)
+		wantUsage(t, op(t, "gemini.streamGenerateContent"), Array, `[`+part(more)+`]`, nil, want)
+	}
+	early := `{"candidates":[{"content":{"parts":[{"text":"x"}]}}],"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":2}}`
+	for _, last := range []string{``, `,"usageMetadata":null`, `,"usageMetadata":{}`} {
+		wantUsage(t, op(t, "gemini.streamGenerateContent"), SSE, stream(early, part(last)), nil, usage(5, -1, -1, 2, -1))
+	}
+}
+
 func Test_B104_usage_of_every_terminal_event(t *testing.T) {
 	o := op(t, "openai.responses")
 	for _, kind := range []string{"completed", "incomplete"} {

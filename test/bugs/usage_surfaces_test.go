@@ -59,6 +59,9 @@ func surfaces() map[string]surface {
 			[]string{upstream.Event(gemPart("h", "") + `"usageMetadata":{"promptTokenCount":1200,"cachedContentTokenCount":1000,"candidatesTokenCount":2,"totalTokenCount":1202}}`),
 				upstream.Event(gemPart("i", `,"finishReason":"STOP"`) + `"usageMetadata":{"promptTokenCount":1200,"cachedContentTokenCount":1000,"candidatesTokenCount":4,"thoughtsTokenCount":50,"toolUsePromptTokenCount":6,"totalTokenCount":1260}}`)},
 			tokensOf(1206, 1000, -1, 54, 50), &gemEarly},
+		"gemini array": {call{method: "POST", path: "/v1beta/models/m1:streamGenerateContent", body: gem.body}, call{},
+			`[` + gemPart("h", "") + `"usageMetadata":{"promptTokenCount":1200,"candidatesTokenCount":2}},` + gemPart("i", `,"finishReason":"STOP"`) + `"usageMetadata":{"promptTokenCount":1200,"cachedContentTokenCount":0,"candidatesTokenCount":4}}]`,
+			nil, tokensOf(1200, 0, -1, 4, -1), nil},
 		"embeddings": {emb, call{}, `{"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.5]}],"usage":{"prompt_tokens":8,"total_tokens":8}}`, nil, tokensOf(8, -1, -1, -1, -1), nil},
 	}
 }

@@ -160,6 +160,14 @@ func TestAStreamGoesOnWhereItWasCut(t *testing.T) {
 			t.Fatalf("resumed behind %s: %v, want %s", first["id"], e, account)
 		}
 	}
+	// An EventSource that was given ?after= keeps it when it comes back.
+	both := a.frames(t.Context(), "?after=3", "Last-Event-ID", first["id"])
+	if f := next(t, both); f["id"] != "5" {
+		t.Fatalf("with after and an id: %v, want what follows %s", f, first["id"])
+	}
+	if status, body, _ := a.call(http.MethodGet, "/api/v1/events/stream?after=999999", ""); status != http.StatusBadRequest || !strings.Contains(body, "the ledger ends at") {
+		t.Errorf("beyond the end: %d %s", status, body)
+	}
 	for _, id := range []string{"x", "-1", "999999"} {
 		if status, body, _ := a.call(http.MethodGet, "/api/v1/events/stream", "", "Last-Event-ID", id); status != http.StatusBadRequest || !strings.Contains(body, "Last-Event-ID") {
 			t.Errorf("Last-Event-ID %s: %d %s", id, status, body)

@@ -52,27 +52,30 @@ const (
 	sendLimit = 30 * time.Second // for one write; a reader slower than that is let go
 )
 
-// stream sends events as they are committed (server-sent events): from after,
-// or after Last-Event-ID, else from now on.
+// stream sends events as they are committed (server-sent events): behind
+// Last-Event-ID, else behind after, else from now on.
 func (a *API) stream(w http.ResponseWriter, r *http.Request) error {
 	q := newQuery(r)
-	f, after := q.filter(), q.position("after")
-	if q.get("after") == "" {
-		head, err := a.o.Log.Head(r.Context())
-		if err != nil {
-			return err
-		}
-		after = head.Position
-		if last := r.Header.Get("Last-Event-ID"); last != "" {
-			n, err := strconv.ParseUint(last, 10, 63)
-			if err != nil || events.Position(n) > head.Position {
-				return problemf(http.StatusBadRequest, "header Last-Event-ID: want the id of an event that this stream gave, at most %d", head.Position)
-			}
-			after = events.Position(n)
-		}
-	}
+	f, asked := q.filter(), q.get("after")
+	after := q.position("after")
 	if err := q.done(); err != nil {
 		return err
+	}
+	head, err := a.o.Log.Head(r.Context())
+	if err != nil {
+		return err
+	}
+	switch last := r.Header.Get("Last-Event-ID"); {
+	case last != "": // a client that was cut off asks for the same address again
+		n, err := strconv.ParseUint(last, 10, 63)
+		if err != nil || events.Position(n) > head.Position {
+			return problemf(http.StatusBadRequest, "header Last-Event-ID: want the id of an event that this stream gave, at most %d", head.Position)
+		}
+		after = events.Position(n)
+	case asked == "":
+		after = head.Position
+	case after > head.Position:
+		return problemf(http.StatusBadRequest, "parameter after: the ledger ends at %d; without it the stream begins there", head.Position)
 	}
 	if r.Method == http.MethodHead {
 		w.Header().Set("Content-Type", streamType)

@@ -1,18 +1,21 @@
 package usage
 
 import (
+	"math"
+
 	"github.com/waybill/waybill/events"
 )
 
 // The bounds of a view: names of models come from clients. What does not fit is
 // summed under Other.
 const (
-	maxKeys  = 10_000 // of one grouping
-	maxParts = 50_000 // of one grouping, over all its groups
-	maxPaths = 10_000
+	maxKeys   = 10_000 // of one grouping
+	maxParts  = 50_000 // of one grouping, over all its groups
+	maxShared = 50_000 // of one grouping, besides those
+	maxPaths  = 10_000
 )
 
-// Other is the group, and the model, of what did not fit.
+// Other is the group, the account, and the model of what did not fit.
 const Other = "(other)"
 
 // Path is what a price depends on: who served, and the model as it was sent.
@@ -127,14 +130,24 @@ func (v *View) key(by By, a *asked, account uint32) string {
 	return v.names[account-1]
 }
 
-// part is a group's for a path.
+// part is a group's for a path. In a grouping that is full the accounts of a
+// model share one, and when that is full too, everything does.
 func (v *View) part(by By, g *group, at uint32) *part {
-	p := g.parts[at]
-	if p == nil && v.parts[by] >= maxParts {
-		at = 0
-		p = g.parts[at]
+	if p := v.partWithin(by, g, at, maxParts); p != nil {
+		return p
 	}
-	if p == nil {
+	shared := v.paths[at]
+	shared.Account = Other
+	if p := v.partWithin(by, g, v.place(shared), maxParts+maxShared); p != nil {
+		return p
+	}
+	return v.partWithin(by, g, 0, math.MaxInt)
+}
+
+// partWithin is a part that is there, or a new one where there is room.
+func (v *View) partWithin(by By, g *group, at uint32, most int) *part {
+	p := g.parts[at]
+	if p == nil && v.parts[by] < most {
 		p = &part{}
 		g.parts[at] = p
 		v.parts[by]++
@@ -147,7 +160,11 @@ func (v *View) path(account uint32, model string) uint32 {
 	if account == 0 {
 		return 0
 	}
-	p := Path{Account: v.names[account-1], Provider: v.providers[account-1], Model: model}
+	return v.place(Path{Account: v.names[account-1], Provider: v.providers[account-1], Model: model})
+}
+
+// place is where a path stands, a new one at the end.
+func (v *View) place(p Path) uint32 {
 	if at, ok := v.byPath[p]; ok {
 		return at
 	}

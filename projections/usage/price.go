@@ -21,11 +21,16 @@ type Price struct {
 	Input, CachedInput, CacheWrite, Output int64
 }
 
-// of is the price of a path, nil when the table has none.
+// of is the price of a path, nil when the table has none, or when it depends on
+// which of several accounts it was.
 func (t *Prices) of(p Path) *Price {
 	fits := func(glob, name string) bool { return glob == "" || events.Glob(glob, name) }
 	for i := range t.Rows {
-		if r := &t.Rows[i]; fits(r.Model, p.Model) && fits(r.Account, p.Account) && fits(r.Provider, p.Provider) {
+		switch r := &t.Rows[i]; {
+		case !fits(r.Model, p.Model) || !fits(r.Provider, p.Provider):
+		case r.Account != "" && p.Account == Other:
+			return nil
+		case fits(r.Account, p.Account):
 			return r
 		}
 	}

@@ -176,18 +176,38 @@ func TestTheNumberOfPartsIsBounded(t *testing.T) {
 	}
 }
 
-func TestAGroupingThatIsFullSumsTheRestTogether(t *testing.T) {
-	p := newTape(Account)
+// full plays three models on two accounts into groupings that are nearly full.
+func full(already int) *tape {
+	p := newTape(Day)
 	for by := range p.view.parts {
-		p.view.parts[by] = maxParts - 1
+		p.view.parts[by] = already
 	}
 	for _, model := range []string{"first", "second", "third", "first"} {
-		p.routed(1, 1, 1, "m")
-		p.add(events.Header{Request: uuid.UUID{1}, Attempt: 1, Account: "a", Model: model}, &events.AttemptSucceeded{Answer: events.Answer{Usage: tokens(1, 0, 1)}})
+		for no := uint32(1); no <= 2; no++ {
+			p.routed(1, 1, no, "m")
+			p.add(events.Header{Request: uuid.UUID{1}, Attempt: 1, Account: string('a' + rune(no-1)), Model: model}, &events.AttemptSucceeded{Answer: events.Answer{Usage: tokens(1, 0, 1)}})
+		}
 	}
-	c := p.view.Sums(Account, usd(Price{Model: "first", Input: million}, Price{Model: "second", Input: million}))[0].Cost
-	if c.Micros != 2 || len(c.Unpriced) != 1 || c.Unpriced[0].Model != Other {
-		t.Fatalf("%+v", c)
+	return p
+}
+
+func TestInAFullGroupingTheAccountsOfAModelAreSummedTogether(t *testing.T) {
+	p := full(maxParts - 1)
+	if c := p.view.Sums(Day, usd(Price{Model: "*", Input: million}))[0].Cost; c.Micros != 8 || !c.Complete {
+		t.Errorf("%+v", c)
+	}
+	// Whether a was dearer than b is not known any more: nothing is guessed.
+	c := p.view.Sums(Day, usd(Price{Model: "*", Account: "a", Input: million}, Price{Model: "*", Input: 2 * million}))[0].Cost
+	if c.Micros != 2 || c.Complete || len(c.Unpriced) != 3 || c.Unpriced[0].Account != Other {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestAGroupingWithoutAnyRoomSumsTheRestTogether(t *testing.T) {
+	p := full(maxParts + maxShared)
+	s := p.view.Sums(Day, usd(Price{Model: "first", Input: million}))[0]
+	if c := s.Cost; s.Input.N != 8 || c.Micros != 0 || len(c.Unpriced) != 1 || c.Unpriced[0].Model != Other {
+		t.Errorf("%+v %+v", s, c)
 	}
 }
 

@@ -83,7 +83,7 @@ func New() *View {
 func (v *View) Name() string { return "usage" }
 
 // Version implements projections.Projection.
-func (v *View) Version() uint32 { return 3 }
+func (v *View) Version() uint32 { return 4 }
 
 // Apply folds a committed event.
 func (v *View) Apply(e *events.Event) {

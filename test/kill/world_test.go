@@ -31,7 +31,7 @@ func prepare(t *testing.T, database *postgres.Server, config string) *world {
 	t.Helper()
 	w := &world{t: t, seed: number("SEED", 1), database: database, book: newBook()}
 	up := upstream.New(t)
-	up.Script("*", load.Faults(w.seed, 0.05))
+	up.Script("*", load.Faults(w.seed, 0.01))
 	var env []string
 	if database != nil {
 		env = []string{"WAYBILL_LEDGER=" + database.URL, "WAYBILL_BUS=postgres"}

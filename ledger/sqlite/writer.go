@@ -30,6 +30,7 @@ type writer struct {
 	names   dictionaries
 	arena   []byte
 	warm    *warm
+	log     *gathered // nil: not needed yet
 }
 
 // pragmas of the writing connection, in order.
@@ -81,7 +82,12 @@ func (w *writer) start(path string) error {
 	if err := extendWAL(path); err != nil {
 		return err
 	}
-	return w.resume()
+	if err := w.resume(); err != nil {
+		return err
+	}
+	var err error
+	w.log, err = newGathered(w.conn, w.warm.tls)
+	return err
 }
 
 func (w *writer) prepare() error {
@@ -300,5 +306,6 @@ func run(s *zs.Stmt) error {
 func (w *writer) close() error {
 	defer w.warm.free()
 	defer w.inserts.held.free()
+	defer w.log.free()
 	return w.conn.Close()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"sync"
 	"time"
@@ -160,6 +161,12 @@ func (b *job) State() jobState {
 	return s
 }
 
+// toJob goes to where a question was asked, and there to its answer.
+func (v *visit) toJob(b *job) error {
+	http.Redirect(v.w, v.r, v.frame.URL(b.Back, "job", b.ID)+"#job", http.StatusSeeOther)
+	return nil
+}
+
 // jobPage shows a question under way, or its result.
 func jobPage(v *visit) error {
 	b := v.c.jobs.find(mux.Vars(v.r)["job"])
@@ -169,7 +176,7 @@ func jobPage(v *visit) error {
 	if v.partial() {
 		return v.part(b.Page, "job", b.State())
 	}
-	return v.to(b.Back, "job", b.ID)
+	return v.toJob(b)
 }
 
 func cancelJob(v *visit) error {
@@ -178,5 +185,5 @@ func cancelJob(v *visit) error {
 		return notFound("That question is not known any more.")
 	}
 	b.cancel()
-	return v.to(b.Back, "job", b.ID)
+	return v.toJob(b)
 }

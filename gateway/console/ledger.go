@@ -61,7 +61,7 @@ func verify(v *visit) error {
 	if err != nil {
 		return busy(err)
 	}
-	return v.to("/ledger", "job", b.ID)
+	return v.toJob(b)
 }
 
 func busy(err error) error {

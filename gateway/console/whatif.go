@@ -95,7 +95,7 @@ func runWhatIf(v *visit) error {
 	if err == nil {
 		var b *job
 		if b, err = v.c.jobs.run(v.c.api.Now, v.replay(p, o)); err == nil {
-			return v.to("/what-if", "job", b.ID)
+			return v.toJob(b)
 		}
 		err = busy(err)
 	}

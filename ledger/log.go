@@ -79,6 +79,8 @@ type Log struct {
 	ending bool
 	gate   map[uuid.UUID]uint64 // writer: the sequence number that it must submit next
 
+	hashes hashes
+
 	deaf atomic.Pointer[error] // why other processes' wake-ups do not come; nil when they do
 }
 

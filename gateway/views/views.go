@@ -20,7 +20,7 @@ import (
 // Log is what is needed of a ledger; *ledger.Log is one.
 type Log interface {
 	Scanner
-	Snapshots() ledger.Snapshots
+	snapshot.Log
 }
 
 // To brings fresh projections to a position. It returns the position of the

@@ -18,7 +18,7 @@ import (
 
 // Log is what is needed of a ledger; *ledger.Log is one.
 type Log interface {
-	Scan(ctx context.Context, after events.Position, f ledger.Filter, limit int, fn func(*ledger.Row) error) error
+	HashAt(ctx context.Context, at events.Position) (hash events.Hash, ok bool, err error)
 	Snapshots() ledger.Snapshots
 }
 
@@ -81,27 +81,15 @@ func (s *Store) tell(ctx context.Context, what, name string, at events.Position,
 
 // check unpacks the state and compares the hash with the ledger's.
 func (s *Store) check(ctx context.Context, got *ledger.Snapshot) error {
-	hash, err := s.hashAt(ctx, got.At.Position)
-	if err != nil {
+	hash, ok, err := s.log.HashAt(ctx, got.At.Position)
+	switch {
+	case err != nil:
 		return err
-	}
-	if hash != got.At.Hash {
+	case !ok || hash != got.At.Hash:
 		return errForeign
 	}
 	got.State, err = s.packer.unpack(got.State)
 	return err
-}
-
-func (s *Store) hashAt(ctx context.Context, at events.Position) (hash events.Hash, err error) {
-	found := false
-	err = s.log.Scan(ctx, at-1, ledger.Filter{UpTo: at}, 1, func(r *ledger.Row) error {
-		found, hash = r.Position == at, r.Hash
-		return nil
-	})
-	if err == nil && !found {
-		err = errForeign
-	}
-	return hash, err
 }
 
 // Save stores snapshots, all or none.

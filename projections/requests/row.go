@@ -91,12 +91,6 @@ func (r *Row) Clone() Row {
 	return c
 }
 
-func (r *Row) skip(account uint32) {
-	if !slices.Contains(r.Skipped, account) {
-		r.Skipped = append(r.Skipped, account)
-	}
-}
-
 // reset empties a row for its next use and keeps its slices.
 func (r *Row) reset() {
 	*r = Row{Tried: r.Tried[:0], Skipped: r.Skipped[:0], Decisions: r.Decisions[:0]}

@@ -48,6 +48,7 @@ type View struct {
 	names  []string
 	byName map[string]uint32
 	lists  *listed.Book
+	marks  marks
 }
 
 type idleSince struct {
@@ -122,14 +123,23 @@ func keptOut(r events.Reason) bool {
 	return r != events.ReasonNone && r != events.ReasonAlreadyTried
 }
 
-// skips notes whom a decision kept out. A stored list also holds the chosen one.
+// skips notes whom a decision kept out, each account once. A stored list also
+// holds the chosen one.
 func (v *View) skips(r *Row, e *events.Event, verdicts []events.Verdict, at events.Ref, chosen uint32) {
 	if at != 0 {
 		verdicts, _ = v.lists.Find(e.Writer, at)
 	}
+	if len(verdicts) == 0 {
+		return
+	}
+	v.marks.begin(len(v.names))
+	for _, no := range r.Skipped {
+		v.marks.first(no)
+	}
 	for i := range verdicts {
-		if keptOut(verdicts[i].Reason) && verdicts[i].Account != chosen {
-			r.skip(verdicts[i].Account)
+		no := verdicts[i].Account
+		if keptOut(verdicts[i].Reason) && no != chosen && v.marks.first(no) {
+			r.Skipped = append(r.Skipped, no)
 		}
 	}
 }

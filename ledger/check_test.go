@@ -72,3 +72,30 @@ func firstFault(rows []ledger.Row, start int, ahead bool) string {
 	}
 	return ""
 }
+
+func TestRowsEndWhereTheHeadSays(t *testing.T) {
+	c := ledger.NewChecker(ledger.Head{})
+	rows := chained(ledgertest.NewMaker().Records(3))
+	for i := range rows {
+		if f := c.Next(&rows[i], rows[i].ContentHash()); f != nil {
+			t.Fatal(f)
+		}
+	}
+	other, before := c.Last(), ledger.Head{Position: 2}
+	other.Hash[0]++
+	for name, row := range map[string]struct {
+		head ledger.Head
+		at   events.Position // of the fault, 0 none
+	}{
+		"there":             {c.Last(), 0},
+		"with another hash": {other, 3},
+		"further on":        {ledger.Head{Position: 5}, 4},
+		"before: the ledger grew while it was walked": {before, 0},
+	} {
+		switch f := c.End(row.head); {
+		case f == nil && row.at == 0:
+		case f == nil, row.at == 0, f.Kind != ledger.FaultHead, f.Position != row.at:
+			t.Errorf("%s: %v", name, f)
+		}
+	}
+}

@@ -73,27 +73,38 @@ func TestADraftBehindWaitsFiveMillisecondsAtMost(t *testing.T) {
 }
 
 func TestCommitsAreGrouped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l, m := open(t, ledger.Options{Batch: 10})
-		release := m.Hold()
-		first := l.Submit(ledger.Awaited, draft(1))
-		synctest.Wait()
-		var tickets []*ledger.Ticket
-		for i := range 25 {
-			tickets = append(tickets, l.Submit(ledger.Awaited, draft(uint64(i+2))))
-		}
-		release()
-		for i, tk := range append([]*ledger.Ticket{first}, tickets...) {
-			evs, err := tk.Wait(t.Context())
-			if err != nil || evs[0].Position != events.Position(i+1) {
-				t.Fatalf("ticket %d: %v %v", i, evs, err)
-			}
-		}
-		if m.Commits() != 4 {
-			t.Errorf("%d commits for 1 + 25 drafts in batches of 10", m.Commits())
-		}
-		l.Close()
-	})
+	for name, row := range map[string]struct {
+		o       ledger.Options
+		commits int // for 1 + 25 drafts
+	}{
+		"by ten":           {ledger.Options{Batch: 10}, 4},
+		"by bytes, by one": {ledger.Options{BatchBytes: 1}, 26},
+		"all":              {ledger.Options{}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l, m := open(t, row.o)
+				release := m.Hold()
+				first := l.Submit(ledger.Awaited, draft(1))
+				synctest.Wait()
+				var tickets []*ledger.Ticket
+				for i := range 25 {
+					tickets = append(tickets, l.Submit(ledger.Awaited, draft(uint64(i+2))))
+				}
+				release()
+				for i, tk := range append([]*ledger.Ticket{first}, tickets...) {
+					evs, err := tk.Wait(t.Context())
+					if err != nil || evs[0].Position != events.Position(i+1) {
+						t.Fatalf("ticket %d: %v %v", i, evs, err)
+					}
+				}
+				if m.Commits() != row.commits {
+					t.Errorf("%d commits, want %d", m.Commits(), row.commits)
+				}
+				l.Close()
+			})
+		})
+	}
 }
 
 func TestATicketLargerThanABatchIsWhole(t *testing.T) {

@@ -67,6 +67,9 @@ func TestWhatADeadReplicaLeavesOpenIsClosedAndALivingOnesIsNot(t *testing.T) {
 		replicas[0].Engine.stop()
 		store.die(replicas[0].writer)
 		time.Sleep(2 * sweepEvery)
+		if own := replicas[1].otherWriters(); len(own) != 0 {
+			t.Errorf("with an attempt of its own open, a replica looks at %v", own)
+		}
 		living.Succeeded(events.Answer{Status: 200}, "stop")
 		var lost []uuid.UUID
 		for _, r := range replicas[1:] {

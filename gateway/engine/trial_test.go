@@ -125,6 +125,11 @@ func TestAFailedTrialLetsTheOthersGoElsewhere(t *testing.T) {
 		if err := <-answer; err != nil {
 			t.Error(err)
 		}
+		trial.Passed(w.Now()) // a frame that comes after the end
+		time.Sleep(time.Second)
+		if n := count(all(t, w.store), events.KindTrialPassed); n != 0 {
+			t.Errorf("%d trials passed", n)
+		}
 	})
 }
 

@@ -41,6 +41,7 @@ type Keeper struct {
 	snaps  *snapshot.Store
 	logger *slog.Logger
 	every  events.Position
+	budget int64 // bytes of one projection's states
 
 	all      []projections.Projection
 	requests *requests.View
@@ -53,7 +54,7 @@ func NewKeeper(log Followed, every events.Position, logger *slog.Logger) *Keeper
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	return &Keeper{log: log, snaps: snapshot.Of(log, logger), logger: logger, every: every}
+	return &Keeper{log: log, snaps: snapshot.Of(log, logger), logger: logger, every: every, budget: budget}
 }
 
 // Run follows the ledger until ctx ends. Then Finish stores where it stands.

@@ -43,7 +43,7 @@ func (k *Keeper) thin(ctx context.Context) error {
 		}
 	}
 	for _, list := range states {
-		drop = append(drop, surplus(list, k.every, budget)...)
+		drop = append(drop, surplus(list, k.every, k.budget)...)
 	}
 	return k.snaps.Drop(ctx, drop)
 }

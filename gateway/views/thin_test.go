@@ -1,10 +1,13 @@
 package views
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/ledger/ledgertest"
+	"github.com/waybill/waybill/ledger/sqlite"
 )
 
 func TestWhatGoesBeyondTheBudgetIsTakenFromTheOlderHalf(t *testing.T) {
@@ -37,5 +40,35 @@ func TestWhatGoesBeyondTheBudgetIsTakenFromTheOlderHalf(t *testing.T) {
 	}
 	if dropped[1600] || dropped[3200] {
 		t.Error("the coarse positions go last")
+	}
+}
+
+func TestAKeeperHoldsItsBudget(t *testing.T) {
+	store, err := sqlite.Open(filepath.Join(t.TempDir(), "waybill.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := ledger.Open(store)
+	defer log.Close()
+	if _, err := log.Append(t.Context(), ledgertest.NewMaker().Drafts(320)...); err != nil {
+		t.Fatal(err)
+	}
+	k := NewKeeper(log, 5, nil)
+	k.budget = 1
+	if err := k.Finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	places, err := log.Snapshots().Places(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := map[string]int{}
+	for _, p := range places {
+		n[p.Name]++
+	}
+	for _, p := range k.all {
+		if kept := n[nameOf(p)]; kept == 0 || kept > 16 {
+			t.Errorf("%d of 64 states of %s are kept", kept, nameOf(p))
+		}
 	}
 }

@@ -3,7 +3,9 @@ package views_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -141,7 +143,7 @@ func TestAKeeperThatIsKilledAnywhereGoesOnWithTheSameSegments(t *testing.T) {
 	path := filepath.Join(dir, "waybill.db")
 	g := open(t, path, 3, 180)
 	kept(t, g.Log)
-	want := segments(t, g.Log)
+	want := segments(t, g.Log, every)
 	if len(want) < 3*8 {
 		t.Fatalf("only %d parts of segments", len(want))
 	}
@@ -158,7 +160,7 @@ func TestAKeeperThatIsKilledAnywhereGoesOnWithTheSameSegments(t *testing.T) {
 		}
 		g = played.Open(t, place(t, path), played.NewTicking(), played.Names(20)...)
 		kept(t, g.Log)
-		got := segments(t, g.Log)
+		got := segments(t, g.Log, every)
 		for at, state := range want {
 			if !bytes.Equal(got[at], state) {
 				t.Errorf("stopped at %d: %s is another", p, at)
@@ -178,7 +180,7 @@ func (s *short) Head(context.Context) (ledger.Head, error) { return ledger.Head{
 
 // segments are the heads, rows and indexes of all whole segments, by name and
 // position.
-func segments(t *testing.T, log *ledger.Log) map[string][]byte {
+func segments(t *testing.T, log *ledger.Log, every events.Position) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{}
 	table := log.Snapshots()
@@ -197,4 +199,53 @@ func segments(t *testing.T, log *ledger.Log) map[string][]byte {
 		out[fmt.Sprint(p.Name, " at ", p.Position)] = s.State
 	}
 	return out
+}
+
+// A store of snapshots that is broken for long costs a gap, not memory without
+// end: then segments begin at their boundaries again.
+func TestASegmentThatCannotBeStoredDoesNotGoOnForEver(t *testing.T) {
+	const every, broken = 4, 33
+	path := filepath.Join(t.TempDir(), "waybill.db")
+	open(t, path, 3, 180).Close()
+	whole := func(fails int) map[string][]byte {
+		if err := os.Remove(path + ".snapshots"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		log := ledger.Open(&failing{Store: place(t, path), fails: fails})
+		defer log.Close()
+		if err := views.NewKeeper(log, every, nil).Finish(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return segments(t, log, every)
+	}
+	want, got, n := whole(0), whole(broken), 0
+	for at, state := range got {
+		if n++; !bytes.Equal(want[at], state) {
+			t.Errorf("%s is another", at)
+		}
+	}
+	if n == 0 || n == len(want) {
+		t.Errorf("%d of %d parts are stored", n, len(want))
+	}
+}
+
+// failing is a ledger whose snapshots cannot be stored at first.
+type failing struct {
+	*sqlite.Store
+	fails int
+}
+
+func (f *failing) Snapshots() ledger.Snapshots { return &failingTable{f.Store.Snapshots(), f} }
+
+type failingTable struct {
+	ledger.Snapshots
+	of *failing
+}
+
+func (f *failingTable) Save(ctx context.Context, list []ledger.Snapshot) error {
+	if f.of.fails > 0 {
+		f.of.fails--
+		return errors.New("the disk is full")
+	}
+	return f.Snapshots.Save(ctx, list)
 }

@@ -98,7 +98,7 @@ func (w *line) Write(p []byte) (int, error) {
 // usable: the peer has neither closed an idle connection nor sent anything
 // that nobody asked for.
 func (w *line) usable() bool {
-	if w.r.Buffered() > 0 || time.Since(w.since) > idleFor {
+	if time.Since(w.since) > idleFor {
 		return false
 	}
 	return w.raw.Read(w.check) == nil && w.alive

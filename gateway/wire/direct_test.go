@@ -229,3 +229,23 @@ func mustURL(s string) *url.URL {
 	}
 	return u
 }
+
+func TestIdleConnectionsAreBounded(t *testing.T) {
+	p := newPeer(t, func(_ int64, _ net.Conn, r *bufio.Reader) { _ = read(r) })
+	d := p.pool()
+	defer d.close()
+	for range maxIdle + 1 {
+		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", d.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := newLine(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.put(w)
+	}
+	if len(d.idle) != maxIdle {
+		t.Errorf("%d idle connections, want %d", len(d.idle), maxIdle)
+	}
+}

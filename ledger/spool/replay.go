@@ -50,9 +50,6 @@ func (s *Spool) Replay(ctx context.Context, into *ledger.Log) (n uint64, err err
 	if err != nil {
 		return 0, fmt.Errorf("replay spool: %w", err)
 	}
-	for _, w := range writers {
-		into.Restart(w) // an earlier try may have ended in the midst
-	}
 	if err := hold(ctx, into.Writers(), writers, func(ctx context.Context) error { return s.replay(ctx, into) }); err != nil {
 		return 0, fmt.Errorf("replay spool: %w", err)
 	}

@@ -489,3 +489,56 @@ func TestTheBoundsHold(t *testing.T) {
 		t.Fatalf("%d bytes of state", n)
 	}
 }
+
+// What one scope keeps is full after a flood, and no more than that.
+func TestTheBoundsOfAScopeHold(t *testing.T) {
+	w := newWorld(t, "a")
+	for i := range 100 {
+		ms := time.Duration(i) * time.Millisecond
+		w.ok(served("a", "m", ms, time.Second-ms)) // none beats another
+		w.fail(hit("a", "m", 2*time.Second+ms), of(events.ClassCreditsExhausted))
+		w.fail(hit("a", "m", 2*time.Second+ms), of(events.ClassServerError))
+	}
+	var successes, facts, setbacks int
+	for _, l := range []*layer{w.v.accounts[0].shelves[0].base, w.v.endpoints["host.example"].base} {
+		for _, p := range l.places {
+			axes := map[events.Axis]int{}
+			for i := range p.facts {
+				axes[p.facts[i].kind.row().axis]++
+			}
+			for _, n := range axes {
+				facts = max(facts, n)
+			}
+			successes, setbacks = max(successes, len(p.successes)), max(setbacks, len(p.setbacks))
+		}
+	}
+	if successes != maxSuccesses || facts != maxFacts || setbacks != maxSetbacks {
+		t.Errorf("%d successes, %d facts, %d setbacks", successes, facts, setbacks)
+	}
+}
+
+// A verdict is remembered by how often what it rests on has changed. An account
+// that moves to another host has other things to rest on, whose counts may add
+// up to the same.
+func TestAMoveToAnotherHostForgetsTheVerdict(t *testing.T) {
+	at := func(host string) events.Settings { return events.Settings{Provider: "p", Endpoint: host} }
+	for calls := range 60 {
+		w := newWorld(t)
+		w.enrol("a", at("fine"))
+		w.enrol("b", at("away"))
+		w.enrol("c", at("fine"))
+		for i := range calls / 2 {
+			from := time.Duration(i) * time.Hour
+			w.fail(hit("c", "m", from), of(events.ClassNetwork))
+			w.ok(served("c", "m", from+time.Minute, from+2*time.Minute))
+		}
+		for i := range 10 + calls%2 {
+			w.fail(hit("b", "m", 2*day+time.Duration(i)*300*time.Millisecond), of(events.ClassNetwork))
+		}
+		wantIn(t, w.admit("a", "m", after(2*day+3*time.Second)))
+		w.enrol("a", at("away"))
+		if d := w.admit("a", "m", after(2*day+3*time.Second)); d.Admitted {
+			t.Fatalf("case %d: %s", calls, show(d))
+		}
+	}
+}

@@ -44,3 +44,20 @@ func FuzzLoadState(f *testing.F) {
 		}
 	})
 }
+
+// Whoever remembers a verdict of a view forgets it when the view loads a state.
+func TestALoadedStateHasOtherGenerations(t *testing.T) {
+	w := newWorld(t, "a")
+	w.fail(hit("a", "m", 0), of(events.ClassServerError))
+	state := w.v.AppendState(nil)
+	accounts, rosters := map[uint64]bool{}, map[uint64]bool{}
+	for range 3 {
+		accounts[w.v.Generation(1)], rosters[w.v.RosterGeneration()] = true, true
+		if err := w.v.LoadState(state); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(accounts) != 3 || len(rosters) != 3 {
+		t.Errorf("of 3 states %d and %d look different", len(accounts), len(rosters))
+	}
+}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/gateway/provider"
+	"github.com/waybill/waybill/gateway/provider/catalogue"
 	"github.com/waybill/waybill/test/upstream"
 )
 
@@ -309,4 +311,39 @@ func Test_B070_a_body_that_is_too_large_is_not_sent_to_all(t *testing.T) {
 	}
 	w.good("a")
 	w.do(chat).want(t, 200) // nobody is parked
+}
+
+// A long body goes through net/http, which repeats a request with such a key
+// on its own when a connection that was used before dies under it.
+func TestARequestWithAnIdempotencyKeyThatWasReadIsSentOnce(t *testing.T) {
+	long := chat.saying(`{"model":"m1","messages":[{"role":"user","content":"` + strings.Repeat("x", 64<<10) + `"}]}`)
+	for _, header := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+		w := start(t, func(p *plan) { p.names = []string{"a"} })
+		w.up.Script("a", upstream.Good, upstream.Steps(upstream.Reset), upstream.Good)
+		w.do(long.with(header, "one")).want(t, 200)
+		if got := w.do(long.with(header, "two")); got.status < 500 {
+			t.Errorf("%s: status %d", header, got.status)
+		}
+		w.wantHits(map[string]int{"a": 2})
+	}
+}
+
+func TestAnEndpointThatAnAnswerRulesOutIsNotAskedAgainByTheRequest(t *testing.T) {
+	other := upstream.New(t)
+	other.Script("c", upstream.Good)
+	w := start(t, func(p *plan) {
+		p.names, p.base = []string{"a", "b", "c"}, map[string]string{"c": other.URL()}
+		p.provider = func(d events.Dialect, p *provider.Provider) {
+			if d == events.DialectOpenAI {
+				*p = *catalogue.Find("cerebras")
+			}
+		}
+	})
+	w.up.Script("a", upstream.JSON(429, `{"message":"We're experiencing high traffic right now","code":"queue_exceeded"}`))
+	w.good("b")
+	w.do(chat).want(t, 200)
+	w.wantHits(map[string]int{"a": 1, "b": 0})
+	if n := len(other.Hits("c")); n != 1 {
+		t.Errorf("the account at the other endpoint was asked %d times", n)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -560,4 +561,18 @@ func Test_B077_trailers(t *testing.T) {
 			t.Errorf("upstream got %s%s", h.Head, h.Body)
 		}
 	})
+}
+
+func TestAPreambleThatIsTooLongIsAFailover(t *testing.T) {
+	w := start(t)
+	comment := ": " + strings.Repeat("x", 1022) + "\n\n"
+	steps := slices.Repeat([]upstream.Step{upstream.Raw(comment)}, 100)
+	w.up.Script("a", upstream.Stream(append(steps, upstream.Chunks(upstream.ChatEvents)...)...))
+	w.good("b")
+	if got := w.do(chatS); got.body != whole(upstream.ChatEvents) {
+		t.Errorf("got %d bytes, want b's stream", len(got.body))
+	}
+	w.wantHits(map[string]int{"a": 1, "b": 1})
+	w.finished(1)
+	w.wantClasses("a:malformed", "b:success")
 }

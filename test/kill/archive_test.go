@@ -1,7 +1,10 @@
 package kill
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -123,30 +126,62 @@ func (w *archiving) atEveryStop() (stops int) {
 	return stops
 }
 
-// atArbitraryInstants kills the command itself.
+// atArbitraryInstants kills the command itself, somewhere between the first
+// file that it begins and its end.
 func (w *archiving) atArbitraryInstants(n int) {
 	w.t.Helper()
 	w.serve(3)
-	to := func(segments int) string {
-		return fmt.Sprint(w.anchor() + events.Position(segments)*segment)
-	}
-	begun := time.Now()
-	w.gw.MustRun("ledger", "archive", "--to", to(1), "-o", w.dir)
-	took := time.Since(begun)
+	took := w.command(binary.Patience)
 	for i := range n {
 		if len(w.layout().Whole) < 2 {
 			w.serve(4 + n/2)
 		}
-		cmd := w.gw.Command("ledger", "archive", "--to", to(2), "-o", w.dir)
-		if err := cmd.Start(); err != nil {
-			w.t.Fatal(err)
-		}
-		<-time.After(took * time.Duration(i*37%100) / 100) // an arbitrary instant
-		_ = cmd.Process.Kill()                             // it may have ended
-		_ = cmd.Wait()
-		w.kills++
+		w.command(took * time.Duration(i*37%100) / 100)
 		w.intact()
 	}
+}
+
+// command archives two segments and is killed so long after it has begun to
+// write, if it has not ended by then. It returns how long it wrote.
+func (w *archiving) command(instant time.Duration) time.Duration {
+	w.t.Helper()
+	before := w.files()
+	cmd := w.gw.Command("ledger", "archive", "--to", fmt.Sprint(w.anchor()+2*segment), "-o", w.dir)
+	if err := cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait() // what became of it is seen in the ledger
+	}()
+	binary.Until(w.t, "the command writes, or ends", func() bool {
+		select {
+		case <-ended:
+			return true
+		default:
+			return w.files() != before
+		}
+	})
+	begun := time.Now()
+	select {
+	case <-ended:
+	case <-time.After(instant):
+		_ = cmd.Process.Kill() // it may have ended just now
+		w.kills++
+	}
+	<-ended
+	return time.Since(begun)
+}
+
+// files counts what lies in the directory of the archives.
+func (w *archiving) files() int {
+	w.t.Helper()
+	all, err := os.ReadDir(w.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		w.t.Fatal(err)
+	}
+	return len(all)
 }
 
 // finish lets a last run go through and has the commands prove the whole.

@@ -123,7 +123,11 @@ func (a *API) router() http.Handler {
 		takes[path] = append(takes[path], methods...)
 	}
 	for _, rt := range routes() {
-		on(prefix+rt.path, rt.method, a.guarded(rt.serve))
+		serve := rt.serve
+		if rt.method != http.MethodGet {
+			serve = ofJSON(serve)
+		}
+		on(prefix+rt.path, rt.method, a.guarded(serve))
 	}
 	on("/healthz", http.MethodGet, http.HandlerFunc(a.healthz))
 	on("/readyz", http.MethodGet, http.HandlerFunc(a.readyz))
@@ -137,6 +141,16 @@ func (a *API) router() http.Handler {
 		return problemf(http.StatusNotFound, "there is nothing at this path; see %s/openapi.json", prefix)
 	})
 	return r
+}
+
+// ofJSON serves those whose body is JSON.
+func ofJSON(serve func(*API, http.ResponseWriter, *http.Request) error) func(*API, http.ResponseWriter, *http.Request) error {
+	return func(a *API, w http.ResponseWriter, r *http.Request) error {
+		if err := jsonOnly(r); err != nil {
+			return err
+		}
+		return serve(a, w, r)
+	}
 }
 
 // otherwise answers the methods that a path does not take, and OPTIONS, which

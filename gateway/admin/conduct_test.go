@@ -74,6 +74,13 @@ func TestAQueryThatIsNotUnderstoodIsRefused(t *testing.T) {
 	}
 }
 
+func TestAListOfNoTypesIsNoFilter(t *testing.T) {
+	a := open(t, "")
+	if status, body, _ := a.call(http.MethodGet, "/api/v1/events?type=,", ""); status != http.StatusBadRequest || !strings.Contains(body, "attempt.routed") {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
 func TestPagesEndWhereTheListDoes(t *testing.T) {
 	a := openRich(t)
 	for _, path := range []string{"/accounts", "/requests", "/requests?order=asc", "/events", "/usage", "/feeds", "/feeds/hook/poisoned"} {

@@ -42,13 +42,7 @@ func (g *Guard) admit(r *http.Request) error {
 	if err := g.SameSite(r); err != nil {
 		return err
 	}
-	if err := g.known(r); err != nil {
-		return err
-	}
-	if r.Method == http.MethodGet || r.Method == http.MethodHead {
-		return nil
-	}
-	return jsonOnly(r)
+	return g.known(r)
 }
 
 // known checks the token that the header has, or the caller where there is none.

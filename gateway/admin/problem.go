@@ -36,12 +36,10 @@ func ProblemOf(err error) *Problem {
 	switch {
 	case errors.As(err, &p):
 		return p
-	case errors.Is(err, inquiry.ErrUnknownRequest), errors.Is(err, inquiry.ErrNoTrouble):
+	case errors.Is(err, inquiry.ErrUnknownRequest), errors.Is(err, inquiry.ErrNoTrouble), errors.Is(err, inquiry.ErrUnknownFeed):
 		return problemf(http.StatusNotFound, "%s", err)
 	case errors.Is(err, inquiry.ErrUnknownAccount):
 		return problemf(http.StatusNotFound, "%s; %s/accounts lists those that are", err, prefix)
-	case errors.Is(err, inquiry.ErrUnknownFeed):
-		return problemf(http.StatusNotFound, "%s; %s/feeds lists those that there are", err, prefix)
 	case errors.Is(err, inquiry.ErrBeyondHead):
 		return problemf(http.StatusBadRequest, "%s", err)
 	case errors.Is(err, quota.ErrReading), errors.Is(err, provider.ErrVoid):

@@ -130,6 +130,9 @@ func (q *query) filter() ledger.Filter {
 		}
 		f.Kinds = append(f.Kinds, k)
 	}
+	if q.get("type") != "" && len(f.Kinds) == 0 {
+		q.refuse("type", "event types such as attempt.routed, separated by commas")
+	}
 	return f
 }
 

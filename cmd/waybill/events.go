@@ -83,6 +83,9 @@ func (c *eventsCommand) filter(s *std) (f ledger.Filter, err error) {
 		}
 		f.Kinds = append(f.Kinds, k)
 	}
+	if c.types != "" && len(f.Kinds) == 0 {
+		return f, usageError(fmt.Errorf("--type %q names none; docs/events.md lists the types", c.types))
+	}
 	f.Since, f.Until, err = c.span.span(s)
 	return f, err
 }

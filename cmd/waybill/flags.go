@@ -58,6 +58,11 @@ func (f *spanFlags) span(s *std) (since, until events.Time, err error) {
 	if since, err = when(f.since, s.now()); err != nil {
 		return 0, 0, err
 	}
-	until, err = when(f.until, s.now())
-	return since, until, err
+	if until, err = when(f.until, s.now()); err != nil {
+		return 0, 0, err
+	}
+	if until != 0 && since >= until {
+		return 0, 0, usageError(errors.New("--until is not after --since: nothing lies between them"))
+	}
+	return since, until, nil
 }

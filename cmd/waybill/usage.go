@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -71,9 +70,6 @@ func (c *usageCommand) question(s *std) (of inquiry.UsageOf, m inquiry.Moment, e
 	}
 	if of.Since, of.Until, err = c.span.span(s); err != nil {
 		return of, m, err
-	}
-	if of.Until != 0 && of.Since >= of.Until {
-		return of, m, usageError(errors.New("--until is not after --since: nothing lies between them"))
 	}
 	of.Prices, err = c.priceTable(s)
 	return of, m, err

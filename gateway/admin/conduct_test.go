@@ -40,6 +40,9 @@ func TestMethodsAreAnsweredAsHTTPHasIt(t *testing.T) {
 	if status, body, _ := a.call(http.MethodOptions, "/api/v1/nothing", ""); status != http.StatusNotFound || !strings.Contains(body, "openapi.json") {
 		t.Errorf("OPTIONS of nothing: %d %s", status, body)
 	}
+	if status, _, _ := a.call(http.MethodPut, "/api/v1/accounts", "reason=x", "Content-Type", "application/x-www-form-urlencoded"); status != http.StatusMethodNotAllowed {
+		t.Errorf("a form to a path that takes none: %d", status)
+	}
 	guarded := open(t, "secret")
 	for _, method := range []string{http.MethodOptions, http.MethodDelete, http.MethodHead} {
 		if status, _, _ := guarded.call(method, "/api/v1/accounts", ""); status != http.StatusUnauthorized {
@@ -142,6 +145,7 @@ func TestABodyWithAMemberThatIsNotKnownIsRefused(t *testing.T) {
 		"/accounts/c/drain":    `{"reason":"x","scop":"model:m1"}`,
 		"/accounts/c/release":  `{"reason":"x"} {"reason":"y"}`,
 		"/accounts/c/park":     `["x"]`,
+		"/replay?x=1":          `{"policy":{"park_cap":"5m"}}`,
 		"/replay":              `{"policy":{"park_cap":"5m"},"sincee":"2026-11-30T00:00:00Z"}`,
 		"/accounts/c/readings": `{"windos":[]}`,
 	} {

@@ -64,20 +64,24 @@ func Measure(t testing.TB, s ledger.Store, rounds int) Figures {
 }
 
 // Compare is how many events per second one store takes in batches of 100 over
-// what another does: the median over rounds in which each goes first in turn.
+// what another does, the median over rounds. In a round they take turns of a few
+// batches, so that what else runs is in the way of both.
 func Compare(t testing.TB, one, other ledger.Store, rounds int) float64 {
+	const turns = 12
 	a, b := &meter{t: t, store: one, maker: NewMaker()}, &meter{t: t, store: other, maker: NewMaker()}
 	ratios := make([]float64, rounds)
 	for i := range ratios {
-		first, second := a, b
-		if i%2 == 1 {
-			first, second = b, a
+		var took, others time.Duration
+		for turn := range turns {
+			if turn%2 == 0 {
+				took += a.commit(a.batches(5))
+				others += b.commit(b.batches(5))
+			} else {
+				others += b.commit(b.batches(5))
+				took += a.commit(a.batches(5))
+			}
 		}
-		x, _ := first.batchRate()
-		y, _ := second.batchRate()
-		if ratios[i] = x / y; i%2 == 1 {
-			ratios[i] = y / x
-		}
+		ratios[i] = float64(others) / float64(took)
 	}
 	return median(ratios)
 }
@@ -148,18 +152,31 @@ func (m *meter) rawRate(r *raw) float64 {
 
 // batchRate is events per second and processor microseconds per event.
 func (m *meter) batchRate() (rate, cpu float64) {
-	var batches [60][]events.Record
-	for i := range batches {
-		batches[i] = m.maker.Records(100)
+	batches := m.batches(60)
+	before := processorTime()
+	took := m.commit(batches)
+	used := processorTime() - before
+	return 6000 / took.Seconds(), float64(used.Nanoseconds()) / 6000 / 1e3
+}
+
+// batches makes n batches of 100 events.
+func (m *meter) batches(n int) [][]events.Record {
+	all := make([][]events.Record, n)
+	for i := range all {
+		all[i] = m.maker.Records(100)
 	}
-	before, start := processorTime(), time.Now()
+	return all
+}
+
+// commit is how long the store takes for batches.
+func (m *meter) commit(batches [][]events.Record) time.Duration {
+	start := time.Now()
 	for _, batch := range batches {
 		if _, err := m.store.Commit(context.Background(), batch); err != nil {
 			m.t.Fatal(err)
 		}
 	}
-	took, used := time.Since(start), processorTime()-before
-	return 6000 / took.Seconds(), float64(used.Nanoseconds()) / 6000 / 1e3
+	return time.Since(start)
 }
 
 func processorTime() time.Duration {

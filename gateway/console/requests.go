@@ -14,6 +14,7 @@ type requestsPage struct {
 	Rows     []requestRow
 	Older    events.Position // where the next page begins, 0: there is none
 	Paged    bool            // this is not the first page
+	Filtered bool            // something narrows it
 	Outcomes []string
 	Asked    map[string]string // the filters as typed
 }
@@ -41,6 +42,7 @@ func requestList(v *visit) error {
 	p := requestsPage{Outcomes: requests.Outcomes(), Asked: map[string]string{}}
 	for _, name := range filters() {
 		p.Asked[name] = q.Get(name)
+		p.Filtered = p.Filtered || p.Asked[name] != ""
 	}
 	ask, err := v.requestQuery(p.Asked)
 	if err != nil {

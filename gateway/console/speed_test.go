@@ -46,7 +46,7 @@ type speed struct {
 func TestProvePagesAnswerAtOnce(t *testing.T) {
 	requests, accounts, most := 200, 30, time.Minute
 	if long := os.Getenv("WAYBILL_PROVE"); long != "" {
-		requests, accounts, most = 750_000, 200, pageTime
+		requests, accounts, most = 800_000, 200, pageTime
 		if n, err := strconv.Atoi(long); err == nil && n > 1 {
 			requests = n
 		}

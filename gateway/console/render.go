@@ -89,6 +89,7 @@ func functions() template.FuncMap {
 		"seconds": seconds,
 		"took":    took,
 		"number":  grouped,
+		"more":    more,
 		"tokens":  tokens,
 		"tone":    tone,
 		"bytes":   story.Bytes,
@@ -192,6 +193,17 @@ func grouped(v any) string {
 		s = s[:len(s)-3]
 	}
 	return sign + strings.Join(append([]string{s}, parts...), "\u202f")
+}
+
+// more is by how much a number is above another, with its sign.
+func more(n, than int64) string {
+	switch d := n - than; {
+	case d > 0:
+		return "+" + grouped(d)
+	case d < 0:
+		return "\u2212" + grouped(-d)
+	}
+	return "0"
 }
 
 // took is a duration for a table.

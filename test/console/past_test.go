@@ -59,7 +59,7 @@ func whatIf(t *testing.T, w *world) {
 	b.to("/what-if")
 	b.do(set("#k-when_exhausted", "refuse"), set("#k-park_cap", "240h"), click("#run"))
 	b.see("#result")
-	for row, want := range map[string]string{"#recorded-totals": "673 4 65 0 0", "#proposed-totals": "27 1 714 0 0 0"} {
+	for row, want := range map[string]string{"#recorded-totals": "673 4 65 0 0", "#proposed-totals": "27 1 714 0 0 0", "#difference-totals": "−646 −3 +649 0 0"} {
 		if got := strings.Join(b.texts(row+" td"), " "); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %s, want %s", row, got, want)
 		}

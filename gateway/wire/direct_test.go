@@ -249,3 +249,23 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 		t.Errorf("%d idle connections, want %d", len(d.idle), maxIdle)
 	}
 }
+
+func TestAConnectionWhoseRequestWasGivenUpIsNotKept(t *testing.T) {
+	p := newPeer(t, func(_ int64, c net.Conn, r *bufio.Reader) {
+		for read(r) == nil {
+			io.WriteString(c, okHead+"Content-Length: 2\r\n\r\nok")
+		}
+	})
+	d := p.pool()
+	ctx, cancel := context.WithCancel(t.Context())
+	resp, err := d.RoundTrip(ctx, request("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	_, _ = io.ReadAll(resp.Body) // it came with the head, and may still be read
+	resp.Body.Close()
+	if len(d.idle) != 0 {
+		t.Error("it is kept, though it may be closed at any moment")
+	}
+}

@@ -88,7 +88,7 @@ func commandExists(words []string) error {
 	root.InitDefaultCompletionCmd()
 	at, rest, err := root.Find(words)
 	if err != nil || !at.HasParent() {
-		return fmt.Errorf("there is no such command (%v)", err)
+		return fmt.Errorf("there is no such command (%w)", err)
 	}
 	for _, w := range rest {
 		name := strings.Trim(w, "[]()|,.")

@@ -8,7 +8,12 @@ import (
 func TestMarksAgreeWithASet(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
 	var m marks
-	m.round = 1<<32 - 20 // it comes round
+	m.begin(40)
+	m.round = 1<<32 - 1
+	m.begin(40) // it comes round
+	if !m.first(7) {
+		t.Fatal("7 was met before it was")
+	}
 	for range 60 {
 		most := rnd.IntN(40)
 		m.begin(most)

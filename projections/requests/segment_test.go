@@ -3,6 +3,7 @@ package requests
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -137,6 +138,29 @@ func TestAnIndexLeavesAwayNoPartThatHoldsAnAnswer(t *testing.T) {
 	}
 	if read == 0 || left < 10 {
 		t.Fatalf("%d parts were read, %d left away", read, left)
+	}
+}
+
+// TestAnIndexFindsThePartOfEveryRow: each row alone, by all that is known of it.
+func TestAnIndexFindsThePartOfEveryRow(t *testing.T) {
+	p := random(4, 1500)
+	v := p.fold(New(Keep))
+	_, segments := segmented(t, p, 1300)
+	x := segments[0].Index()
+	for n := range segments[0].Parts() {
+		for _, r := range segments[0].part(n) {
+			q := Query{Since: r.Started, Until: r.Started + 1, Outcome: &r.Outcome, Client: r.Client, Model: r.Asked, Session: r.Session.String(),
+				Before: r.First + 1, After: r.First - 1}
+			if len(r.Tried) > 0 {
+				q.Account = v.Account(r.Tried[0])
+			}
+			if len(r.Skipped) > 0 {
+				q.Skipped = v.Account(r.Skipped[0])
+			}
+			if !q.Match(v, r) || !slices.Contains(x.May(v, &q), n) {
+				t.Fatalf("row %+v is in part %d, and %+v looks in %v", *r, n, q, x.May(v, &q))
+			}
+		}
 	}
 }
 

@@ -141,3 +141,14 @@ func Test_B140_no_canary_reaches_a_log(t *testing.T) {
 		w.wantNowhere(word)
 	}
 }
+
+func TestACredentialOfNoKnownShapeIsTakenOutOfAnError(t *testing.T) {
+	const secret = "plum-orchard"
+	w := start(t, func(p *plan) { p.names, p.keys = []string{"a"}, map[string]string{"a": secret} })
+	w.up.Script(secret, upstream.JSON(400, `{"error":{"message":"plum-orchard may not do this","type":"invalid_request_error"}}`))
+	got := w.do(chat)
+	got.want(t, 400)
+	if strings.Contains(got.body, secret) || !strings.Contains(got.body, "may not do this") {
+		t.Errorf("body %s", got.body)
+	}
+}

@@ -21,8 +21,17 @@ type Fault struct {
 	Detail   string // a sentence
 }
 
+// Unwrap: whatever has a fault is broken.
+func (f *Fault) Unwrap() error { return ErrBroken }
+
 func (f *Fault) Error() string {
 	return fmt.Sprintf("%s at position %d: %s", f.Kind, f.Position, f.Detail)
+}
+
+// Foreign is the fault of a row that no append has written: what it holds in a
+// column does not fit in what is chained, so the chain would not show it.
+func Foreign(at events.Position, column string) *Fault {
+	return &Fault{at, FaultUnreadable, "its " + column + " is stored as nothing is that was appended"}
 }
 
 // Checker walks the chain: positions without a gap, recorded times that never

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/waybill/waybill/events"
@@ -42,6 +43,9 @@ func Verify(ctx context.Context, s Store, o VerifyOptions) (Verified, error) {
 		w.check = NewCheckerFrom(after)
 	}
 	err = s.Scan(ctx, after, Filter{UpTo: head.Position}, 0, w.row)
+	if w.found.Fault == nil {
+		errors.As(err, &w.found.Fault)
+	}
 	if err != nil && w.found.Fault == nil {
 		return w.found, fmt.Errorf("verify: %w", err)
 	}

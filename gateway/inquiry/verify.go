@@ -133,7 +133,11 @@ func (c *check) upToDamage(ctx context.Context, log Log, head events.Position, w
 			e, err := r.Event()
 			return c.next(r, r.Link(c.chain.Last().Hash), &e, err)
 		})
+		var fault *ledger.Fault
 		switch {
+		case errors.As(err, &fault):
+			c.fault(fault)
+			return errFault
 		case errors.Is(err, ledger.ErrBroken):
 			c.fault(&ledger.Fault{Position: at + 1, Kind: ledger.FaultUnreadable, Detail: "the store cannot give it: " + err.Error()})
 			return errFault

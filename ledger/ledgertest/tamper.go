@@ -40,6 +40,9 @@ func RunTamper(t *testing.T, open func(t *testing.T) Tamperer) {
 		{"an event deleted and another put there", []string{"DELETE FROM $EVENTS WHERE position = 700", "INSERT INTO $EVENTS SELECT 700, " + row + " WHERE position = 701"}, 700, ledger.FaultChain},
 		{"two events swapped", []string{"UPDATE $EVENTS SET position = 950 WHERE position = 700", "UPDATE $EVENTS SET position = 700 WHERE position = 701",
 			"UPDATE $EVENTS SET position = 701 WHERE position = 950"}, 700, ""},
+		{"a kind beyond its kinds", []string{"UPDATE $EVENTS SET kind = kind + 65536 WHERE position = 700"}, 700, ledger.FaultUnreadable},
+		{"an attempt beyond its bits", []string{"UPDATE $EVENTS SET attempt = attempt + 4294967296 WHERE position = 700"}, 700, ledger.FaultUnreadable},
+		{"a format beyond its bits", []string{"UPDATE $EVENTS SET format = format + 16777216 WHERE position = 700"}, 700, ledger.FaultUnreadable},
 		{"times moved", []string{"UPDATE $EVENTS SET recorded_at = recorded_at - 1 WHERE position = 700"}, 700, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

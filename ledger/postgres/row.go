@@ -3,6 +3,7 @@ package postgres
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 
 	"github.com/google/uuid"
 
@@ -21,6 +22,9 @@ func load(r *ledger.Row, raw [][]byte, arena []byte) ([]byte, error) {
 		}
 	}
 	r.Position = events.Position(binary.BigEndian.Uint64(raw[0]))
+	if column := foreign(raw); column != "" {
+		return arena, ledger.Foreign(r.Position, column)
+	}
 	r.RecordedAt = events.Time(binary.BigEndian.Uint64(raw[1]))
 	r.ObservedAt = events.Time(binary.BigEndian.Uint64(raw[2]))
 	r.ID = uuid.UUID(raw[3])
@@ -47,4 +51,22 @@ func load(r *ledger.Row, raw [][]byte, arena []byte) ([]byte, error) {
 	r.Payload = arena[at:len(arena):len(arena)]
 	copy(r.Hash[:], raw[14])
 	return arena, nil
+}
+
+// foreign names a column that holds more than load takes from it. The chain is
+// over what was taken, and would not show the rest.
+func foreign(raw [][]byte) string {
+	switch {
+	case raw[6] != nil && len(raw[6]) == 0:
+		return "account"
+	case raw[8] != nil && len(raw[8]) == 0:
+		return "model"
+	case binary.BigEndian.Uint64(raw[10]) > math.MaxUint32:
+		return "attempt"
+	case binary.BigEndian.Uint32(raw[11]) > math.MaxUint16:
+		return "kind"
+	case binary.BigEndian.Uint32(raw[12]) > math.MaxUint16<<8|math.MaxUint8:
+		return "format"
+	}
+	return ""
 }

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -63,6 +64,9 @@ func (n *numbers) find(c *zs.Conn, name string, blob bool) (int64, error) {
 	return c.LastInsertRowID(), finish(ins, err)
 }
 
+// errNameless says that a number stands for no name.
+var errNameless = errors.New("a number without a name")
+
 // names is the way back, shared by all readers.
 type names struct {
 	table string
@@ -100,8 +104,8 @@ func (n *names) name(c *zs.Conn, id int64) (string, error) {
 	if err := finish(s, err); err != nil {
 		return "", err
 	}
-	if !found {
-		return "", fmt.Errorf("number %d is not in %s", id, n.table)
+	if !found || name == "" {
+		return "", errNameless
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()

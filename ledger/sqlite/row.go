@@ -1,6 +1,9 @@
 package sqlite
 
 import (
+	"math"
+
+	"github.com/google/uuid"
 	zs "zombiezen.com/go/sqlite"
 
 	"github.com/waybill/waybill/events"
@@ -14,11 +17,13 @@ const columns = "position, recorded_at, observed_at, id, writer, writer_seq, acc
 type numbered struct {
 	ledger.Row
 	writer, account, model int64
+	foreign                string // a column that is stored as no append stores it
 }
 
 // load reads a row of columns. The payload is appended to arena.
 func (r *numbered) load(s *zs.Stmt, arena []byte) []byte {
 	r.Position = events.Position(s.ColumnInt64(0))
+	r.foreign = foreign(s)
 	r.RecordedAt = events.Time(s.ColumnInt64(1))
 	r.ObservedAt = events.Time(s.ColumnInt64(2))
 	s.ColumnBytes(3, r.ID[:])
@@ -37,6 +42,26 @@ func (r *numbered) load(s *zs.Stmt, arena []byte) []byte {
 	s.ColumnBytes(13, r.Payload)
 	s.ColumnBytes(14, r.Hash[:])
 	return arena
+}
+
+// foreign names a column that holds more than load takes from it. The chain is
+// over what was taken, and would not show the rest.
+func foreign(s *zs.Stmt) string {
+	switch {
+	case s.ColumnLen(3) != len(uuid.UUID{}):
+		return "id"
+	case s.ColumnType(9) != zs.TypeNull && s.ColumnLen(9) != len(uuid.UUID{}):
+		return "request"
+	case uint64(s.ColumnInt64(10)) > math.MaxUint32:
+		return "attempt"
+	case uint64(s.ColumnInt64(11)) > math.MaxUint16:
+		return "kind"
+	case uint64(s.ColumnInt64(12)) > math.MaxUint16<<8|math.MaxUint8:
+		return "format"
+	case s.ColumnLen(14) != len(events.Hash{}):
+		return "hash"
+	}
+	return ""
 }
 
 // room cuts n bytes from arena, or from a larger one when it is used up; what

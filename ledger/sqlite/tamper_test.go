@@ -62,8 +62,16 @@ func TestVerifyFindsWhateverWasDoneToTheFile(t *testing.T) {
 		{"the first row removed", "DELETE FROM events WHERE position = 1", 1, ledger.FaultGap},
 		{"two rows swapped", `UPDATE events SET position = -1 WHERE position = 700;
 			UPDATE events SET position = 700 WHERE position = 701; UPDATE events SET position = 701 WHERE position = -1`, 700, ""},
-		{"a row written over by REPLACE", "REPLACE INTO events SELECT 700, recorded_at, observed_at, x'01', writer, writer_seq, account, epoch, model, request, attempt, kind, format, payload, hash FROM events WHERE position = 700", 700, ledger.FaultChain},
-		{"a row added at the end", "INSERT INTO events SELECT 1001, recorded_at + 9, observed_at, x'01', writer, writer_seq, account, epoch, model, request, attempt, kind, format, payload, hash FROM events WHERE position = 1000", 1001, ledger.FaultChain},
+		{"a row written over by REPLACE", "REPLACE INTO events SELECT 700, recorded_at, observed_at, x'01', writer, writer_seq, account, epoch, model, request, attempt, kind, format, payload, hash FROM events WHERE position = 700", 700, ledger.FaultUnreadable},
+		{"a byte behind a hash", "UPDATE events SET hash = CAST(hash || x'78' AS BLOB) WHERE position = 700", 700, ledger.FaultUnreadable},
+		{"a byte behind an id", "UPDATE events SET id = CAST(id || x'78' AS BLOB) WHERE position = 700", 700, ledger.FaultUnreadable},
+		{"a byte behind a request", "UPDATE events SET request = CAST(coalesce(request, zeroblob(16)) || x'78' AS BLOB) WHERE position = 700", 700, ledger.FaultUnreadable},
+		{"an empty request", "UPDATE events SET request = x'' WHERE position = 700", 700, ledger.FaultUnreadable},
+		{"an account without a name", "UPDATE events SET account = 999 WHERE position = 700", 700, ledger.FaultUnreadable},
+		{"a model without a name", "UPDATE events SET model = 999 WHERE position = 700", 700, ledger.FaultUnreadable},
+		{"a writer without a name", "UPDATE events SET writer = 999 WHERE position = 700", 700, ledger.FaultUnreadable},
+		{"a writer with a longer name", "DROP TRIGGER writers_no_update; UPDATE writers SET name = CAST(name || x'78' AS BLOB)", 0, ledger.FaultUnreadable},
+		{"a row added at the end", "INSERT INTO events SELECT 1001, recorded_at + 9, observed_at, x'01', writer, writer_seq, account, epoch, model, request, attempt, kind, format, payload, hash FROM events WHERE position = 1000", 1001, ledger.FaultUnreadable},
 		{"a payload that cannot be read", "UPDATE events SET payload = x'ff' WHERE position = 1000", 1000, ledger.FaultChain},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -206,15 +206,29 @@ func (w *writer) known(id uuid.UUID, content events.Hash) (res ledger.Result, kn
 
 // resolve looks the row's names up.
 func (r *numbered) resolve(c *zs.Conn, n *dictionaries) (err error) {
+	if r.foreign != "" {
+		return ledger.Foreign(r.Position, r.foreign)
+	}
 	if r.Account, err = n[0].name(c, r.account); err != nil {
-		return err
+		return r.nameless(err, "account")
 	}
 	if r.Model, err = n[1].name(c, r.model); err != nil {
-		return err
+		return r.nameless(err, "model")
 	}
 	writer, err := n[2].name(c, r.writer)
+	if err == nil && writer != "" && len(writer) != len(r.Writer) {
+		err = errNameless
+	}
 	r.Writer = uuid.Nil
 	copy(r.Writer[:], writer)
+	return r.nameless(err, "writer")
+}
+
+// nameless is the fault of a row whose number in a column stands for nothing.
+func (r *numbered) nameless(err error, column string) error {
+	if errors.Is(err, errNameless) {
+		return ledger.Foreign(r.Position, column)
+	}
 	return err
 }
 

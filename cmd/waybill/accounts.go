@@ -50,8 +50,8 @@ func writeAccounts(w io.Writer, p paint, all []story.Account) error {
 	t.head("ACCOUNT", "PROVIDER", "STATE", "REASON", "RESET", "TESTED FROM", "OVERRIDE UNTIL", "WINDOWS", "SINGLE MODELS")
 	for i := range all {
 		a := &all[i]
-		t.row(cell{a.ID, bold}, plain(a.Provider), cell{a.State, colourOf(a.State)}, plain(a.Verdict.Reason), plain(clock(a.Verdict.Until)),
-			plain(clock(a.Verdict.TrialAt)), plain(clock(a.Override)), plain(windows(a.Windows)), plain(narrower(a.Verdict.Cells)))
+		t.row(cell{a.ID, bold}, plain(a.Provider), cell{a.State, colourOf(a.State)}, plain(a.Verdict.Reason), plain(clock(a.Verdict.Reset)),
+			plain(testedFrom(&a.Verdict)), plain(clock(a.Override)), plain(windows(a.Windows)), plain(narrower(a.Verdict.Narrow())))
 	}
 	return t.write(w)
 }
@@ -61,14 +61,17 @@ func writeAccounts(w io.Writer, p paint, all []story.Account) error {
 func narrower(cells []story.Cell) string {
 	var out []string
 	for i := range cells {
-		c := &cells[i]
-		if name, ok := strings.CutPrefix(c.Scope, "model:"); ok && c.State != "clear" {
-			out = append(out, name+" "+c.Reason)
-		} else if strings.HasPrefix(c.Scope, "family:") && c.State != "clear" {
-			out = append(out, c.Scope+" "+c.Reason)
-		}
+		out = append(out, strings.TrimPrefix(cells[i].Scope, "model:")+" "+cells[i].Reason)
 	}
 	return strings.Join(out, ", ")
+}
+
+// testedFrom is when an account is tested; an operator's park ends without a test.
+func testedFrom(v *story.Verdict) string {
+	if v.Reason == "parked_by_operator" && v.Until != 0 {
+		return "ends " + clock(v.Until)
+	}
+	return clock(v.TrialAt)
 }
 
 // windows is what is left in each window, in the provider's own numbers.
@@ -90,7 +93,7 @@ func windows(list []story.Window) string {
 		case w.Used != nil && w.Limit != nil:
 			s += w.Used.String() + "/" + w.Limit.String()
 		default:
-			s += "?"
+			s += w.Flag()
 		}
 	}
 	return s

@@ -110,7 +110,7 @@ func writeStory(w io.Writer, p paint, st *story.Request) error {
 			cand := &d.Candidates[k]
 			word := verdictWord(cand)
 			t.row(cell{cand.Account, bold}, cell{word, colourOf(word)}, plain(cand.Reason), plain(cand.Axis), plain(scopeOf(cand)),
-				plain(clock(cand.Until)), plain(clock(cand.TrialAt)), plain(positions(cand.Evidence)))
+				plain(clock(cand.Reset)), plain(testedFrom(&cand.Verdict)), plain(positions(cand.Evidence)))
 		}
 		if err := t.write(w); err != nil {
 			return err
@@ -214,7 +214,7 @@ func writeCells(w io.Writer, p paint, cells []story.Cell) error {
 			ev[k] = fmt.Sprint(e)
 		}
 		t.row(plain(c.Axis), plain(c.Scope), cell{c.State, colourOf(c.State)}, plain(c.Reason), plain(clock(c.Since)),
-			plain(clock(c.Until)), plain(clock(c.TrialAt)), plain(fmt.Sprint(c.Step)), plain(strings.Join(ev, ",")))
+			plain(clock(c.Reset)), plain(clock(c.TrialAt)), plain(fmt.Sprint(c.Step)), plain(strings.Join(ev, ",")))
 	}
 	return t.write(w)
 }

@@ -78,6 +78,9 @@ func stamp(all []story.Account) string {
 		for k := range a.Verdict.Evidence {
 			fmt.Fprintln(h, a.Verdict.Evidence[k].Position)
 		}
+		for _, c := range a.Verdict.Narrow() {
+			fmt.Fprintln(h, c.Scope, c.State, c.Reason)
+		}
 		for k := range a.Windows {
 			fmt.Fprintln(h, a.Windows[k].Evidence, a.Windows[k].Stale)
 		}

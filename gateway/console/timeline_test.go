@@ -62,3 +62,39 @@ func TestAnswersThatSayAnotherThingEachTimeAreDrawnNowAndThen(t *testing.T) {
 		t.Errorf("the end of the window is not drawn: %s", page)
 	}
 }
+
+// TestAFlagDrawsNoNumber: a provider that says only that a window is spent, or
+// is not, has named no percentage.
+func TestAFlagDrawsNoNumber(t *testing.T) {
+	b := open(t, "")
+	b.Clock.Pass(24 * time.Hour)
+	for _, row := range []struct {
+		reached events.OptBool
+		words   string
+	}{{events.Yes, ">spent<"}, {events.No, ">not spent<"}} {
+		b.Do(events.Header{Account: "c"}, &events.QuotaFetched{Reading: events.Reading{Source: "push", Windows: []events.Window{{Name: "flag", Reached: row.reached}}}})
+		page := b.see("/accounts/c")
+		if !strings.Contains(page, row.words) || strings.Contains(page, "% left") {
+			t.Errorf("the window is not shown as %s: %s", row.words, page)
+		}
+	}
+	if page := b.see("/accounts/c/timeline?span=1h"); strings.Contains(page, `data-name="flag"`) {
+		t.Error("a flag is drawn as a number")
+	}
+}
+
+// TestAnAccountThatServesNotEveryModelSaysSo: its state is green all the same.
+func TestAnAccountThatServesNotEveryModelSaysSo(t *testing.T) {
+	b := open(t, "")
+	b.Clock.Pass(24 * time.Hour)
+	b.Do(events.Header{Account: "c"}, &events.OperatorReleased{OperatorAction: events.OperatorAction{Actor: "admin", Reason: "tests"}})
+	b.Clock.Pass(time.Hour)
+	scope := events.Scope{Kind: events.ScopeModel, Name: "m9"}
+	b.Do(events.Header{Account: "c"}, &events.QuotaFetched{Reading: events.Reading{Source: "push", Windows: []events.Window{{Name: "daily", Scope: scope, Reached: events.Yes, ResetsAt: b.Now().Add(time.Hour)}}}})
+	for _, path := range []string{"/", "/accounts/c"} {
+		page := b.see(path)
+		if !strings.Contains(page, "c may serve, but not model m9: its console said") || !strings.Contains(page, "not every model") {
+			t.Errorf("%s: %s", path, page)
+		}
+	}
+}

@@ -74,6 +74,7 @@ type CellReport struct {
 	Blocking bool
 	Since    events.Time
 	Until    events.Time
+	Reset    events.Time // the latest that a provider has named, 0 where Until is our own wait
 	TrialAt  events.Time
 	SlotEnd  events.Time
 	Step     uint32

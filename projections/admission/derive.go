@@ -9,6 +9,7 @@ func (j *judge) derive(c *cell) {
 		return
 	}
 	stale := false
+	c.reset = max(c.reset, c.claims.until)
 	switch {
 	case c.walled:
 		c.until = max(c.until, c.claims.until)

@@ -38,6 +38,11 @@ func (f *fact) due(p *events.Policy, reload events.Time) (until, trialAt events.
 	return 0, 0
 }
 
+// names says whether an instant is the provider's word, rather than our wait.
+func (f *fact) names(until events.Time) bool {
+	return until == f.stated && !f.guessed || until == f.frozen && f.frozen > f.at
+}
+
 // quotaDue: the stated reset, else the latest that readings showed when it was
 // answered, else the end of our own wait.
 func (f *fact) quotaDue(p *events.Policy) (until, trialAt events.Time) {

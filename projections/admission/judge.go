@@ -37,6 +37,7 @@ type cell struct {
 	state   cellState
 	since   events.Time
 	until   events.Time
+	reset   events.Time // the latest that a provider has named; until may be ours
 	trialAt events.Time // 0 never by time
 	never   bool
 	step    uint32
@@ -154,6 +155,9 @@ func (j *judge) facts(o *owner, l *layer, p *place, covers bool) {
 		c := j.cell(o, p.key, row.axis, p, covers)
 		until, trialAt := f.due(j.policy, j.a.changed)
 		c.fact(row.reason, row.rank, &f.witness, f.step, until, trialAt)
+		if f.names(until) {
+			c.reset = max(c.reset, until)
+		}
 		if f.kind == banned {
 			c.banned, c.never = true, true
 		}
@@ -170,7 +174,11 @@ func (j *judge) failures(o *owner, l *layer, p *place, covers bool) {
 			return
 		}
 		until, trialAt := n.due(j.policy)
-		j.cell(o, p.key, events.AxisHealth, p, covers).fact(events.ReasonCoolingDown, rankHealth, &n.witness, n.step, until, trialAt)
+		c := j.cell(o, p.key, events.AxisHealth, p, covers)
+		c.fact(events.ReasonCoolingDown, rankHealth, &n.witness, n.step, until, trialAt)
+		if until == n.stated {
+			c.reset = max(c.reset, until)
+		}
 	})
 }
 

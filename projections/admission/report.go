@@ -41,7 +41,7 @@ func Explain(v *View, p Path, policy *events.Policy, now events.Time) []CellRepo
 
 func (c *cell) report() CellReport {
 	r := CellReport{Cell: events.Cell{Axis: c.axis, Scope: c.key.scope()}, State: c.state.String(), Reason: c.reason,
-		Blocking: c.blocking(), Since: c.since, Until: c.until, TrialAt: c.trialAt, SlotEnd: c.slotEnd, Step: c.step,
+		Blocking: c.blocking(), Since: c.since, Until: c.until, Reset: c.reset, TrialAt: c.trialAt, SlotEnd: c.slotEnd, Step: c.step,
 		Evidence: slices.Clone(c.refs[:c.nrefs])}
 	if c.never {
 		r.TrialAt = 0

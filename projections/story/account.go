@@ -29,6 +29,17 @@ type Window struct {
 	Left *json.Number `json:"-"` // percentage left by whichever number tells it, for pictures
 }
 
+// Flag is what a window's flag says of it, where no number does.
+func (w *Window) Flag() string {
+	switch {
+	case w.Reached == nil:
+		return "not told"
+	case *w.Reached:
+		return "spent"
+	}
+	return "not spent"
+}
+
 // Credit is a spend budget in the provider's own numbers.
 type Credit struct {
 	Reached     *bool         `json:"reached"`
@@ -162,7 +173,7 @@ func (t *Taken) sentences(a *Account) []string {
 		out[0] = a.ID + " was retired from the configuration: nothing is sent to it."
 	}
 	if a.Override > t.now {
-		out = append(out, fmt.Sprintf("It has served, or was released, lately: until %s no claim of exhaustion sets it aside.", instant(a.Override, t.now)))
+		out = append(out, fmt.Sprintf("It has served, or was released, lately: until %s no claim of exhaustion sets it aside (its own answers still do).", instant(a.Override, t.now)))
 	}
 	if a.Streak != 0 {
 		out = append(out, fmt.Sprintf("Claims of exhaustion stand against it without a break since %s (%s).", instant(a.Streak, t.now), age(a.Streak, t.now, ago)))

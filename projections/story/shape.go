@@ -6,6 +6,8 @@
 package story
 
 import (
+	"strings"
+
 	"github.com/google/uuid"
 
 	"github.com/waybill/waybill/events"
@@ -22,12 +24,25 @@ type Verdict struct {
 	Reason   string      `json:"reason"`
 	Cells    []Cell      `json:"cells"`
 	Since    events.Time `json:"since"`
-	Until    events.Time `json:"until"`    // the provider's own reset
+	Until    events.Time `json:"until"`    // the provider's own reset, else the end of our own wait
+	Reset    events.Time `json:"reset"`    // the provider's own reset; null: it named none
 	TrialAt  events.Time `json:"trial_at"` // when Waybill is willing to test
 	SlotEnd  events.Time `json:"slot_end"` // of a trial in flight or at rest
 	Step     uint32      `json:"step"`
 	Evidence []Evidence  `json:"evidence"` // the deciding one first
 	Sentence string      `json:"sentence"`
+}
+
+// Narrow are the single models and families that an account does not serve now
+// though it may serve: its own state does not show them.
+func (v *Verdict) Narrow() (out []Cell) {
+	for i := range v.Cells {
+		c := &v.Cells[i]
+		if (strings.HasPrefix(c.Scope, "model:") || strings.HasPrefix(c.Scope, "family:")) && c.State != "clear" && !c.Blocking {
+			out = append(out, *c)
+		}
+	}
+	return out
 }
 
 // Cell is an axis and scope that has something to say.
@@ -39,6 +54,7 @@ type Cell struct {
 	Blocking bool              `json:"blocking"`
 	Since    events.Time       `json:"since"`
 	Until    events.Time       `json:"until"`
+	Reset    events.Time       `json:"reset"` // as of a verdict
 	TrialAt  events.Time       `json:"trial_at"`
 	SlotEnd  events.Time       `json:"slot_end"`
 	Step     uint32            `json:"step"`

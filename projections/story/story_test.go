@@ -137,6 +137,24 @@ func TestStoriesOfAccounts(t *testing.T) {
 				Credit: &events.Credit{Reached: events.Yes, ResetsAt: begin.Add(30 * 24 * time.Hour)}, Billing: &events.Billing{Plan: events.PlanPaid, PeriodEnd: begin.Add(30 * 24 * time.Hour)}}})
 			s.pass(time.Minute)
 		},
+		"it does not serve single models": func(s *stage) {
+			f := failure(events.ClassModelUnsupported, 404, "status:404")
+			f.Scope = events.Scope{Kind: events.ScopeModel, Name: "m1"}
+			s.ask(1, failover(f), served)
+			s.pass(time.Minute)
+		},
+		"another pushes readings": func(s *stage) {
+			s.add(events.Header{Account: "qwen-plan", Epoch: 1}, &events.QuotaFetched{Reading: events.Reading{Source: "my-scraper", Windows: []events.Window{weeklySpent(begin.Add(91 * time.Hour))}}})
+			s.pass(time.Minute)
+		},
+		"it is drained while it cools down": func(s *stage) {
+			s.ask(1, failover(failure(events.ClassRateLimited, 429, "status:429")), served)
+			s.add(events.Header{Account: "qwen-plan"}, &events.OperatorDrained{OperatorAction: events.OperatorAction{Actor: "admin", Reason: "key rotation"}})
+		},
+		"it is parked for an hour while a claim names a later reset": func(s *stage) {
+			s.reading("qwen-plan", weeklySpent(begin.Add(91*time.Hour)))
+			s.add(events.Header{Account: "qwen-plan"}, &events.OperatorParked{OperatorAction: events.OperatorAction{Actor: "admin", Reason: "tests", Until: begin.Add(time.Hour)}})
+		},
 		"it is drained": func(s *stage) {
 			s.add(events.Header{Account: "qwen-plan"}, &events.OperatorDrained{OperatorAction: events.OperatorAction{Actor: "admin", Reason: "key rotation"}})
 			s.pass(26 * time.Hour)
@@ -156,8 +174,58 @@ func TestStoriesOfAccounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, events.StrategyOrdered, "qwen-plan", "spare")
 			play(s)
-			golden(t, "account "+name, append([]string{"[" + s.account("qwen-plan", "").State + "]"}, s.account("qwen-plan", "m1").Sentences...))
+			golden(t, "account "+name, append([]string{"[" + s.account("qwen-plan", "").State + "]"}, s.account("qwen-plan", modelOf(name)).Sentences...))
 		})
+	}
+}
+
+// modelOf is the model that a story is asked about: none where it is about
+// others than one.
+func modelOf(name string) string {
+	if name == "it does not serve single models" {
+		return ""
+	}
+	return "m1"
+}
+
+// TestWhoseWordAnInstantIs: a reset is what a provider has named; the end of our
+// own wait is none, and what an operator did has no test.
+func TestWhoseWordAnInstantIs(t *testing.T) {
+	named := func(f events.Failure, until events.Time) events.Failure {
+		f.Hint = &events.Hint{Value: "3600", Until: until, Source: "header:retry-after"}
+		return f
+	}
+	operator := events.OperatorAction{Actor: "admin", Reason: "tests", Until: begin.Add(30 * time.Minute)}
+	later := begin.Add(time.Hour)
+	for name, row := range map[string]struct {
+		play         func(*stage)
+		reset, tests bool
+	}{
+		"a 402 that names nothing": {func(s *stage) { s.ask(1, failover(failure(events.ClassCreditsExhausted, 402, "status:402")), served) }, false, true},
+		"a 402 that names a reset": {func(s *stage) {
+			s.ask(1, failover(named(failure(events.ClassCreditsExhausted, 402, "x"), later)), served)
+		}, true, true},
+		"a 429 that names nothing": {func(s *stage) { s.ask(1, failover(failure(events.ClassRateLimited, 429, "x")), served) }, false, true},
+		"a 429 that names a reset": {func(s *stage) {
+			s.ask(1, failover(named(failure(events.ClassWindowExhausted, 429, "x"), later)), served)
+		}, true, true},
+		"a 401":             {func(s *stage) { s.ask(1, failover(failure(events.ClassAuthFailed, 401, "x")), served) }, false, true},
+		"a console's claim": {func(s *stage) { s.reading("qwen-plan", weeklySpent(later)) }, true, true},
+		"an operator's park on a claim": {func(s *stage) {
+			s.reading("qwen-plan", weeklySpent(later))
+			s.add(events.Header{Account: "qwen-plan"}, &events.OperatorParked{OperatorAction: operator})
+		}, false, true},
+		"a drain on a 402": {func(s *stage) {
+			s.ask(1, failover(failure(events.ClassCreditsExhausted, 402, "x")), served)
+			s.add(events.Header{Account: "qwen-plan"}, &events.OperatorDrained{OperatorAction: operator})
+		}, false, false},
+	} {
+		s := newStage(t, events.StrategyOrdered, "qwen-plan", "spare")
+		row.play(s)
+		a := s.account("qwen-plan", "m1")
+		if v := a.Verdict; (v.Reset != 0) != row.reset || (v.TrialAt != 0) != row.tests || v.Admitted {
+			t.Errorf("%s: reset %s, test %s, until %s: %s", name, v.Reset, v.TrialAt, v.Until, v.Sentence)
+		}
 	}
 }
 

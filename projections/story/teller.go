@@ -53,11 +53,44 @@ func (t *teller) admitted() string {
 	for i := range t.j.cells {
 		if c := &t.j.cells[i]; len(c.Evidence) > 0 && !c.Blocking && c.State == "clear" && c.Reason != events.ReasonNone {
 			if e := t.look(events.Position(c.Evidence[0])); e != nil {
-				return s + fmt.Sprintf(", although %s: it has served since.", t.said(e, c.Cell))
+				return s + fmt.Sprintf(", although %s: it has served since", t.said(e, c.Cell)) + t.exceptions() + "."
 			}
 		}
 	}
-	return s + "."
+	return s + t.exceptions() + "."
+}
+
+// shownExceptions is how many single models an account's sentence names.
+const shownExceptions = 3
+
+// exceptions tells which single models and families an account does not serve
+// that may serve: its own state does not show them.
+func (t *teller) exceptions() string {
+	if t.j.path.Model != "" {
+		return ""
+	}
+	var parts []string
+	for i := range t.j.cells {
+		c := &t.j.cells[i]
+		if (c.Cell.Scope.Kind != events.ScopeModel && c.Cell.Scope.Kind != events.ScopeFamily) || c.State == "clear" {
+			continue
+		}
+		because := words(c.Reason.String())
+		if len(c.Evidence) > 0 {
+			if e := t.look(events.Position(max(c.Evidence[0], 0))); e != nil {
+				because = t.said(e, c.Cell)
+			}
+		}
+		parts = append(parts, scopeWords(c.Cell.Scope)+": "+because)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	more := ""
+	if n := len(parts) - shownExceptions; n > 0 {
+		parts, more = parts[:shownExceptions], fmt.Sprintf("; nor %d more models", n)
+	}
+	return ", but not " + strings.Join(parts, "; nor ") + more
 }
 
 // cause tells the deciding evidence.
@@ -164,8 +197,10 @@ func speaker(e *events.Event) string {
 		return "its console"
 	case q.Source == "headers":
 		return "the headers of an answer"
+	case q.Source == "http":
+		return "its usage endpoint"
 	}
-	return "its usage endpoint"
+	return "a reading pushed as " + orUnknown(q.Source)
 }
 
 // claimed tells what a reading says of a cell, in the reading's own numbers.
@@ -286,7 +321,7 @@ func (t *teller) way(cause string) string {
 	case events.ReasonDrained:
 		return "`waybill undrain " + t.j.account + " --reason ...` lets it serve again"
 	case events.ReasonParkedByOperator:
-		return "it ends at " + instant(v.Until, t.at) + ", or by `waybill undrain " + t.j.account + " --reason ...`"
+		return "it ends at " + instant(t.j.parkEnd(), t.at) + ", or by `waybill undrain " + t.j.account + " --reason ...`"
 	}
 	if v.State == admission.Disabled || v.TrialAt == 0 {
 		return "only `waybill release " + t.j.account + " --reason ...` or a new credential lets it serve again"
@@ -319,8 +354,9 @@ func (t *teller) byTime(cause string) string {
 // patience adds the provider's own reset, where it is later than the test and
 // has not been told.
 func (t *teller) patience(cause string) string {
-	until := instant(t.j.verdict.Until, t.at)
-	if t.j.verdict.Until <= t.j.verdict.TrialAt || strings.Contains(cause, until) {
+	_, reset, _ := t.j.times()
+	until := instant(reset, t.at)
+	if reset <= t.j.verdict.TrialAt || strings.Contains(cause, until) {
 		return ""
 	}
 	return " (its reset is " + until + ")"

@@ -50,9 +50,10 @@ func (j *judged) shape(look Lookup, at events.Time, word string) Verdict {
 	out := Verdict{
 		Admitted: v.Admitted, Trial: v.Trial, State: v.State.String(), Reason: v.Reason.String(),
 		Axis: v.Axis.String(), Scope: v.Scope.String(),
-		Since: v.Since, Until: v.Until, TrialAt: v.TrialAt, SlotEnd: v.SlotEnd, Step: v.Step,
+		Since: v.Since, SlotEnd: v.SlotEnd, Step: v.Step,
 		Cells: []Cell{}, Evidence: []Evidence{},
 	}
+	out.Until, out.Reset, out.TrialAt = j.times()
 	for i := range j.cells {
 		out.Cells = append(out.Cells, cellShape(&j.cells[i]))
 	}
@@ -64,6 +65,37 @@ func (j *judged) shape(look Lookup, at events.Time, word string) Verdict {
 	}
 	out.Sentence = t.sentence()
 	return out
+}
+
+// times are until when the verdict holds, the provider's own reset where it
+// named one, and when we test. What an operator has done ends by no test: other
+// evidence that stands beside it tells nothing of when the path is free.
+func (j *judged) times() (until, reset, trialAt events.Time) {
+	v := &j.verdict
+	switch v.Reason {
+	case events.ReasonDrained:
+		return 0, 0, 0
+	case events.ReasonParkedByOperator:
+		until = j.parkEnd()
+		return until, 0, until
+	}
+	for i := range j.cells {
+		if c := &j.cells[i]; c.Blocking {
+			reset = max(reset, c.Reset)
+		}
+	}
+	return v.Until, reset, v.TrialAt
+}
+
+// parkEnd is when an operator's park ends, whatever else is in the way.
+func (j *judged) parkEnd() events.Time {
+	end := events.Time(0)
+	for i := range j.cells {
+		if c := &j.cells[i]; c.Blocking && c.Cell.Axis == events.AxisOperator {
+			end = max(end, c.Until)
+		}
+	}
+	return end
 }
 
 // positions lists the events behind the verdict, the deciding one first.
@@ -95,7 +127,7 @@ func (j *judged) positions() []events.Position {
 
 func cellShape(c *admission.CellReport) Cell {
 	out := Cell{Axis: c.Cell.Axis.String(), Scope: c.Cell.Scope.String(), State: c.State, Reason: c.Reason.String(),
-		Blocking: c.Blocking, Since: c.Since, Until: c.Until, TrialAt: c.TrialAt, SlotEnd: c.SlotEnd, Step: c.Step, Evidence: []events.Position{}}
+		Blocking: c.Blocking, Since: c.Since, Until: c.Until, Reset: c.Reset, TrialAt: c.TrialAt, SlotEnd: c.SlotEnd, Step: c.Step, Evidence: []events.Position{}}
 	for _, r := range c.Evidence {
 		if r > 0 {
 			out.Evidence = append(out.Evidence, events.Position(r))

@@ -75,6 +75,10 @@ func (c *operateCommand) Run(ctx context.Context, s *std, args []string) error {
 	if s.json {
 		return printJSON(s.out, at)
 	}
+	if at.Position == 0 {
+		_, err = fmt.Fprintf(s.out, "%s %s: kept in the spool, %s; it has its position when the ledger is back\n", c.name, args[0], where)
+		return err
+	}
 	_, err = fmt.Fprintf(s.out, "%s %s: recorded at position %d, %s\n", c.name, args[0], at.Position, where)
 	return err
 }

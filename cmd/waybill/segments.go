@@ -130,7 +130,11 @@ func (c *archiveCommand) Run(ctx context.Context, s *std, _ []string) error {
 		return err
 	}
 	if s.json {
-		return printJSON(s.out, done)
+		list := make([]admin.Segment, len(done))
+		for i := range done {
+			list[i] = admin.ArchivedSegment(&done[i])
+		}
+		return printJSON(s.out, list)
 	}
 	for i := range done {
 		fmt.Fprintf(s.out, "Positions %d to %d archived in %s; the chain goes on from %s.\n", done[i].First, done[i].End.Position, done[i].Path, done[i].End.Hash)

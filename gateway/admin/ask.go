@@ -75,7 +75,7 @@ func (a *API) live(ctx context.Context, id, model string) ([]story.Account, erro
 	a.o.Engine.View(func(v routing.View, at events.Position, now events.Time) {
 		for _, acct := range v.Admission.Roster() {
 			if id == acct.ID || id == "" && !acct.Retired {
-				taken = append(taken, story.Take(v.Admission, acct.No, model, at, now))
+				taken = append(taken, story.Take(v.Admission, acct.No, routing.SentAs(v.Admission, acct.No, model), at, now))
 			}
 		}
 	})

@@ -36,6 +36,12 @@ type Segment struct {
 	ArchivedAt events.Time     `json:"archived_at"` // null for a live one
 }
 
+// ArchivedSegment is a segment that left for a file.
+func ArchivedSegment(k *ledger.Archived) Segment {
+	return Segment{From: k.First, To: k.End.Position, State: SegmentArchived, Hash: k.End.Hash.String(), RecordedAt: k.End.RecordedAt,
+		File: filepath.Base(k.Path), Bytes: k.Bytes, ArchivedAt: k.Written}
+}
+
 // Size is what the live part takes.
 type Size struct {
 	Bytes  int64       `json:"bytes"` // on disk, indexes included
@@ -62,9 +68,7 @@ func Segments(ctx context.Context, log Layouts, size events.Position) ([]Segment
 	}
 	out := []Segment{}
 	for i := range l.Archived {
-		k := &l.Archived[i]
-		out = append(out, Segment{From: k.First, To: k.End.Position, State: SegmentArchived, Hash: k.End.Hash.String(), RecordedAt: k.End.RecordedAt,
-			File: filepath.Base(k.Path), Bytes: k.Bytes, ArchivedAt: k.Written})
+		out = append(out, ArchivedSegment(&l.Archived[i]))
 	}
 	at := l.Anchor().Position
 	for _, w := range l.Whole {

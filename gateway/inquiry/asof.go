@@ -8,6 +8,7 @@ import (
 	"github.com/waybill/waybill/gateway/views"
 	"github.com/waybill/waybill/ledger"
 	"github.com/waybill/waybill/projections/admission"
+	"github.com/waybill/waybill/projections/routing"
 	"github.com/waybill/waybill/projections/story"
 )
 
@@ -99,7 +100,7 @@ func rows(v *admission.View, look story.Lookup, at events.Position, now events.T
 		if id != "" && a.ID != id || id == "" && a.Retired {
 			continue
 		}
-		t := story.Take(v, a.No, model, at, now)
+		t := story.Take(v, a.No, routing.SentAs(v, a.No, model), at, now)
 		out = append(out, t.Finish(look, 0))
 	}
 	if id != "" && len(out) == 0 {

@@ -27,7 +27,7 @@ type Verdict struct {
 	Rederived       int64           `json:"rederived"`
 	SkippedVersions []Skipped       `json:"skipped_versions"`
 	Fault           *Fault          `json:"fault"`
-	Faults          int64           `json:"faults"`
+	Differing       int64           `json:"differing"`   // decisions that are derived otherwise than they were recorded
 	Unread          *Head           `json:"unread"`      // the end of the archives that were not at hand; null: all was read
 	Checkpoint      *Head           `json:"checkpoint"`  // the newest that was held against the ledger
 	Checkpoints     int             `json:"checkpoints"` // how many were
@@ -228,7 +228,7 @@ func (c *check) fault(f *ledger.Fault) {
 
 // fill takes over what the audit found.
 func (v *Verdict) fill(r audit.Report) {
-	v.Decisions, v.Rederived, v.Faults = r.Decisions, r.Rederived, r.Faulty
+	v.Decisions, v.Rederived, v.Differing = r.Decisions, r.Rederived, r.Faulty
 	v.SkippedVersions = []Skipped{}
 	for _, s := range r.Skipped {
 		v.SkippedVersions = append(v.SkippedVersions, Skipped{s.Rules, s.Decisions})
@@ -244,8 +244,8 @@ func (v *Verdict) fill(r audit.Report) {
 func (v *Verdict) Sentence() string {
 	if !v.OK {
 		s := fmt.Sprintf("FAULT at position %d (%s): %s.", v.Fault.Position, v.Fault.Kind, v.Fault.Detail)
-		if v.Faults > 1 {
-			s += fmt.Sprintf(" %d decisions in all are derived differently.", v.Faults)
+		if v.Differing > 1 {
+			s += fmt.Sprintf(" %d decisions in all are derived differently.", v.Differing)
 		}
 		return s
 	}

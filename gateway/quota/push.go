@@ -46,6 +46,9 @@ func Push(body []byte, now events.Time) (*events.Reading, events.Time, error) {
 	}
 	r.Credit = g.credit(doc.Get("credit"))
 	r.Billing = g.billing(doc.Get("billing"))
+	if len(r.Windows) == 0 && len(r.Coverage) == 0 && r.Credit == nil && r.Billing == nil {
+		g.refuse("it tells nothing: want windows, credit or billing")
+	}
 	g.bound(r)
 	if err := g.err(); err != nil {
 		return nil, 0, err

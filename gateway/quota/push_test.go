@@ -99,6 +99,7 @@ func TestAWrongShapeIsRefusedWithItsMend(t *testing.T) {
 		"a family without a name": `{"windows":[{"name":"w","scope":"family:"}]}`,
 		"an unknown plan":         `{"billing":{"plan":"gold"}}`,
 		"a flag that is a number": `{"windows":[{"name":"w","reached":1}]}`,
+		"nothing at all":          `{"source":"s","windows":[]}`,
 		"a time of observation":   `{"observed_at":"yesterday"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -127,11 +128,11 @@ func Test_A5_B34_ResetsThatCannotBeReadAreAbsent(t *testing.T) {
 }
 
 func TestObservedAtIsNeverLaterThanNow(t *testing.T) {
-	_, at, err := Push([]byte(`{"observed_at":"2026-12-30T00:00:00Z"}`), now)
+	_, at, err := Push([]byte(`{"observed_at":"2026-12-30T00:00:00Z","billing":{"plan":"paid"}}`), now)
 	if err != nil || at != now {
 		t.Errorf("got %s %v, want now", at, err)
 	}
-	_, at, err = Push([]byte(`{"observed_at":"2026-11-29T01:00:00+01:00"}`), now)
+	_, at, err = Push([]byte(`{"observed_at":"2026-11-29T01:00:00+01:00","billing":{"plan":"paid"}}`), now)
 	if err != nil || at != now.Add(-24*time.Hour) {
 		t.Errorf("got %s %v, want a day ago", at, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -248,4 +249,35 @@ func (f *failingTable) Save(ctx context.Context, list []ledger.Snapshot) error {
 		return errors.New("the disk is full")
 	}
 	return f.Snapshots.Save(ctx, list)
+}
+
+// holed is a ledger that has lost one event.
+type holed struct {
+	views.Log
+	lost events.Position
+}
+
+// Scan implements views.Scanner.
+func (h holed) Scan(ctx context.Context, after events.Position, f ledger.Filter, limit int, fn func(*ledger.Row) error) error {
+	return h.Log.Scan(ctx, after, f, limit, func(r *ledger.Row) error {
+		if r.Position == h.lost {
+			return nil
+		}
+		return fn(r)
+	})
+}
+
+func TestAFoldNeverPassesAHole(t *testing.T) {
+	g := open(t, filepath.Join(t.TempDir(), "waybill.db"), 3, 20)
+	defer g.Close()
+	head, err := g.Log.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, lost := range []events.Position{1, 2, head.Position / 2, head.Position} {
+		_, err := views.To(t.Context(), holed{g.Log, lost}, head.Position, nil, nil, all(requests.Keep)...)
+		if !errors.Is(err, ledger.ErrBroken) || !strings.Contains(err.Error(), fmt.Sprintf("event %d is missing", lost)) {
+			t.Errorf("without event %d: %v", lost, err)
+		}
+	}
 }

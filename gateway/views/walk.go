@@ -161,7 +161,8 @@ func hand(ctx context.Context, ordered <-chan *batch, free chan<- *batch, fn wal
 	return nil
 }
 
-// Each reads events in order after a position up to another (0: the head).
+// Each reads events in order after a position up to another (0: the head), every
+// one of them: a hole is ledger.ErrBroken.
 func Each(ctx context.Context, log Scanner, after, upto events.Position, fn func(*events.Event) error) error {
 	if upto == 0 {
 		head, err := log.Head(ctx)
@@ -170,10 +171,23 @@ func Each(ctx context.Context, log Scanner, after, upto events.Position, fn func
 		}
 		upto = head.Position
 	}
-	return walk(ctx, log, after, upto, false, func(_ *ledger.Row, _ ledger.Link, e *events.Event, err error) error {
+	next := after + 1
+	err := walk(ctx, log, after, upto, false, func(r *ledger.Row, _ ledger.Link, e *events.Event, err error) error {
 		if err != nil {
-			return fmt.Errorf("event %d cannot be read: %w", e.Position, err)
+			return fmt.Errorf("event %d cannot be read: %w", r.Position, err)
 		}
+		if r.Position != next {
+			return missing(next)
+		}
+		next++
 		return fn(e)
 	})
+	if err == nil && next <= upto {
+		return missing(next)
+	}
+	return err
+}
+
+func missing(at events.Position) error {
+	return fmt.Errorf("event %d is missing: %w; waybill verify tells more", at, ledger.ErrBroken)
 }

@@ -82,6 +82,20 @@ func configured(doc *events.Document, asked string) *events.Route {
 	return nil
 }
 
+// SentAs is the name that a model goes to an account under; the asked one where
+// the account is not among those that serve it.
+func SentAs(v *admission.View, no uint32, asked string) string {
+	if asked == "" {
+		return ""
+	}
+	for _, m := range resolve(v, events.DialectNone, asked).members {
+		if m.account.No == no {
+			return m.model
+		}
+	}
+	return asked
+}
+
 func (r *route) fill(v *admission.View, dialect events.Dialect, m *events.Route) {
 	if m.Strategy != events.StrategyNone {
 		r.strategy = m.Strategy

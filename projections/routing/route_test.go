@@ -124,6 +124,14 @@ func Test_B149_each_account_gets_its_own_rewrite(t *testing.T) {
 	if got := spell(v, events.DialectOpenAI, "auto"); got != "a>ma | b>mb" {
 		t.Errorf("auto resolves to %q", got)
 	}
+	for id, want := range map[string]string{"a": "ma", "b": "mb"} {
+		if got := SentAs(v.Admission, v.Admission.Account(id).No, "auto"); got != want {
+			t.Errorf("auto goes to %s as %q", id, got)
+		}
+	}
+	if got := SentAs(v.Admission, 1, "other"); got != "other" {
+		t.Errorf("a name that leads nowhere is asked about as %q", got)
+	}
 }
 
 func Test_B094_aliases_and_spellings_share_a_route(t *testing.T) {

@@ -189,8 +189,12 @@ func windowWords(w *events.Window, at events.Time) string {
 		s += " is " + w.UsedPercent.V.String() + " % used"
 	case w.Used.Set && w.Limit.Set:
 		s += " has used " + w.Used.V.String() + " of " + w.Limit.V.String()
-	default:
+	case w.Used.Set:
+		s += " has used " + w.Used.V.String()
+	case w.Reached == events.No:
 		s += " has room"
+	default:
+		s += " reports nothing"
 	}
 	if w.ResetsAt != 0 {
 		s += " until " + instant(w.ResetsAt, at)

@@ -76,6 +76,7 @@ type Stamp struct {
 	Offline   bool          // the ledger cannot be reached: nothing can be claimed (R4)
 	Unclaimed Time          // this process's newest unclaimed dispatch while offline, 0 when none
 	Claimed   uint32        // roster number of the account whose slot this attempt has just claimed, 0 when none
+	Absent    []uint32      // accounts that the process which decided has no configuration of
 }
 
 func (p *Stamp) fields(c *coder) {
@@ -99,6 +100,7 @@ func (p *Stamp) fields(c *coder) {
 	c.bool(18, "offline", &p.Offline)
 	c.time(19, "unclaimed", &p.Unclaimed)
 	c.uint32(20, "claimed", &p.Claimed)
+	uints(c, 21, "absent", &p.Absent)
 }
 
 // AttemptRouted is a decision to dispatch. The envelope holds the chosen

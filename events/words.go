@@ -108,11 +108,12 @@ const (
 	ReasonTrialInProgress
 	ReasonSaturated
 	ReasonAlreadyTried
+	ReasonNotConfigured // the gateway that decided has no configuration of the account: another one enrolled it
 )
 
 var reasonNames = []string{"", "window_exhausted", "credit_exhausted", "payment_required", "rate_limited",
 	"auth_failed", "cooling_down", "drained", "parked_by_operator", "model_unsupported", "trial_in_progress",
-	"saturated", "already_tried"}
+	"saturated", "already_tried", "not_configured"}
 
 func (r Reason) String() string { return nameOf(reasonNames, r) }
 

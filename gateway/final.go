@@ -56,6 +56,8 @@ func (x *exchange) story(f *failure) string {
 		return "the upstream could not be reached or broke off (" + f.finding.Rule + "); " + x.tried()
 	case f.malformed != "":
 		return fmt.Sprintf("the upstream answered %d without an answer (%s); %s", f.status, f.malformed, x.tried())
+	case f.status == 0:
+		return "the request could not be sent (" + f.finding.Rule + "); " + x.tried()
 	case routing.OfAccount(f.finding.Class):
 		return "no account could serve this request; " + x.tried()
 	}

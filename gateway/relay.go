@@ -59,13 +59,24 @@ func (x *exchange) ask() engine.Ask {
 
 // begin is a decided attempt, its clock running.
 func (x *exchange) begin(att *engine.Attempt) *attempt {
-	a := &attempt{Attempt: att, x: x, up: x.cfg.accounts[att.Account.ID].speaking(x.speaks), spare: att.Decision.Spare}
+	a := &attempt{Attempt: att, x: x, up: x.upstream(att.Account.ID), spare: att.Decision.Spare}
 	t := &x.tries
 	t.current, t.account, t.search = a, att.Account.ID, false
 	t.tried = append(t.tried, att.Account.No)
 	t.tested = t.tested || att.Decision.Trial != nil
 	a.startWatch(x.r.Context())
 	return a
+}
+
+// upstream is where an account is asked, nil for one that is gone. A request
+// may be sent to an account that came with a configuration newer than its own.
+func (x *exchange) upstream(id string) *upstream {
+	for _, c := range []*setup{x.cfg, x.g.config.Load()} {
+		if u := c.accounts[id]; u != nil {
+			return u.speaking(x.speaks)
+		}
+	}
+	return nil
 }
 
 // run is one dispatch and what comes of it: nil when the client has been

@@ -27,10 +27,14 @@ const learnedPrefix = "learned:"
 // decision is made under the new document.
 func (e *Engine) Adopt(ctx context.Context, accounts []Enrolment, doc events.Document) (int, error) {
 	e.mu.Lock()
+	e.here.are(accounts)
 	drafts := e.difference(accounts, doc)
 	if len(drafts) == 0 {
 		e.mu.Unlock()
 		return 0, nil
+	}
+	if gone := retired(drafts); len(gone) > 0 && e.log.Writers() != nil {
+		e.logger.Warn("this configuration retires accounts for all gateways of the ledger: give all of them the same one", "accounts", gone)
 	}
 	c, err := e.recorded(drafts...)
 	e.adopted = e.adopted || err == nil
@@ -61,6 +65,16 @@ func (e *Engine) difference(accounts []Enrolment, doc events.Document) []events.
 		drafts = append(drafts, events.Draft{Data: &events.PolicyAdopted{Digest: doc.Digest(), Document: doc}})
 	}
 	return drafts
+}
+
+// retired are the accounts that leave.
+func retired(drafts []events.Draft) (ids []string) {
+	for i := range drafts {
+		if drafts[i].Data.Kind() == events.KindAccountRetired {
+			ids = append(ids, drafts[i].Header.Account)
+		}
+	}
+	return ids
 }
 
 // enrol is the event that brings an account from what the view has to what is

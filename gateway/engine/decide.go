@@ -113,7 +113,7 @@ func (e *Engine) choose(w *walk, now events.Time) (events.Stamp, routing.Decisio
 		DecidedAt: now, View: e.live.Position(), Pending: e.live.Own(),
 		Client: w.ask.Client, Dialect: w.ask.Dialect, Asked: w.ask.Model, Session: w.ask.Session,
 		Tie: w.ask.Tie, Tried: w.ask.Tried, Cursor: e.cursors.get(w.ask.Model), Waited: w.waited, Last: routing.LastAttempt(w.ask.Attempt, &doc.Policy),
-		Tested: w.ask.Tested, Avoid: w.ask.Avoid,
+		Tested: w.ask.Tested, Avoid: w.ask.Avoid, Absent: e.here.absent(e.view.Admission),
 	}
 	if w.claim != nil {
 		s.Claimed = w.claim.account

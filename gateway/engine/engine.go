@@ -104,6 +104,7 @@ type Engine struct {
 	cursors  cursors
 	lists    lists
 	changed  chan struct{} // closed at the next change; nil while nobody waits
+	here     here          // what this process has a configuration of
 	adopted  bool          // some document was ever adopted: the default one stands in no event
 	newest   *ledger.Ticket
 	watching bool  // look will run

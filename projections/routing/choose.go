@@ -124,7 +124,7 @@ func (d *walk) spare() bool {
 	}
 	for i := range d.out.Candidates {
 		c := d.at(i)
-		if c.Account == d.out.Account || c.Reason == events.ReasonAlreadyTried {
+		if c.Account == d.out.Account || c.Reason == events.ReasonAlreadyTried || c.absent() {
 			continue
 		}
 		if d.out.Trial != nil || c.usable() || c.due() && !d.stamp.Tested || c.Reason == events.ReasonTrialInProgress || c.Verdict.Soft {

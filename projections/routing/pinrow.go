@@ -39,7 +39,7 @@ type plight struct {
 // pinRows is the table of R14, its last two rows apart: "nobody else admitted"
 // is what rest does, a hard tie what tied does. The first row that applies counts.
 var pinRows = [...]PinRow{
-	{"not in the route any more", Elsewhere, true, func(p *plight) bool { return p.verdict == nil }},
+	{"not in the route any more, or not here", Elsewhere, true, func(p *plight) bool { return p.verdict == nil }},
 	{"due, slot free", OwnTrial, false, func(p *plight) bool { return p.verdict.Trial }},
 	{"slot of a quota or auth cell taken or resting", Elsewhere, true, func(p *plight) bool { return p.inTrial() && p.lasting() }},
 	{"slot taken or resting", Elsewhere, false, func(p *plight) bool { return p.inTrial() }},
@@ -118,7 +118,9 @@ func (d *walk) pinned() PinRow {
 		c := d.at(d.own)
 		p.tried = c.Reason == events.ReasonAlreadyTried
 		p.saturated = c.usable() && d.saturated(d.own) || c.Reason == events.ReasonSaturated
-		p.verdict, p.spent = c.Verdict, d.spent(d.own)
+		if !c.absent() {
+			p.verdict, p.spent = c.Verdict, d.spent(d.own)
+		}
 		d.out.Pin.Reason = c.Verdict.Reason
 	}
 	row := rowOf(&p)

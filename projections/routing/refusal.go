@@ -52,7 +52,9 @@ func (d *walk) refuse() {
 	t := tally{}
 	for i := range d.out.Candidates {
 		c := d.at(i)
-		t.count(c)
+		if !c.absent() {
+			t.count(c)
+		}
 		if c.Reason == events.ReasonAlreadyTried {
 			r.Tried++
 		} else {
@@ -78,11 +80,13 @@ func (d *walk) refuse() {
 
 // instant is the earliest at which a candidate may serve: its trial_at, or the
 // end of its slot if that is later; 0 when waiting for an instant is no help
-// (saturated, drained, disabled). An account that this request has tried and
+// (saturated, drained, disabled, not configured here). An account that this request has tried and
 // that is still admitted may serve the next one at once.
 func (d *walk) instant(c *Candidate) events.Time {
 	v := c.Verdict
 	switch {
+	case c.absent():
+		return 0
 	case v.Admitted && c.Reason == events.ReasonAlreadyTried:
 		return d.now
 	case v.Admitted || v.TrialAt == 0:

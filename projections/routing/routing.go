@@ -74,7 +74,7 @@ type Candidate struct {
 	Account uint32
 	Tier    uint16
 	// Reason is the verdict's, or why an admitted one cannot serve this
-	// request: saturated, already_tried. ReasonNone: it could have served.
+	// request: saturated, already_tried, not_configured. ReasonNone: it could have served.
 	Reason events.Reason
 }
 
@@ -114,7 +114,7 @@ func Decide(v View, request uuid.UUID, attempt uint32, s *events.Stamp, inFlight
 	if inFlight != nil {
 		s.Loads = nil
 	}
-	d.marked = len(s.Tried)+len(s.Avoid) > 0 || s.Claimed != 0
+	d.marked = len(s.Tried)+len(s.Avoid)+len(s.Absent) > 0 || s.Claimed != 0
 	d.out.Route, d.out.Strategy = r.digest, r.strategy
 	if s.Tie != 0 {
 		d.narrow()

@@ -100,7 +100,7 @@ func (d *walk) lastPath() int {
 // the next one.
 func (d *walk) othersServe() bool {
 	return slices.ContainsFunc(d.out.Candidates, func(c Candidate) bool {
-		return c.Verdict.Admitted || c.Verdict.Trial && !(d.stamp.Offline && c.Verdict.Durable)
+		return !c.absent() && (c.Verdict.Admitted || c.Verdict.Trial && !(d.stamp.Offline && c.Verdict.Durable))
 	})
 }
 

@@ -74,11 +74,16 @@ func (d *walk) see(i int) {
 	}
 }
 
-// mark notes what the stamp says of a candidate: tried, ruled out, or claimed.
+// mark notes what the stamp says of a candidate: tried, ruled out, not there, or
+// claimed.
 func (d *walk) mark(i int, m *member) {
 	c := d.at(i)
 	if slices.Contains(d.stamp.Tried, c.Account) || slices.Contains(d.stamp.Avoid, m.account.Settings.Endpoint) {
 		c.Reason = events.ReasonAlreadyTried
+	}
+	if slices.Contains(d.stamp.Absent, c.Account) {
+		c.Reason = events.ReasonNotConfigured
+		return
 	}
 	if d.stamp.Claimed == c.Account && c.Verdict.Reason == events.ReasonTrialInProgress && d.held == none {
 		d.hold(i, m)
@@ -97,6 +102,9 @@ func (d *walk) hold(i int, m *member) {
 
 // usable: admitted, not tried by this request, and not found saturated.
 func (c *Candidate) usable() bool { return c.Verdict.Admitted && c.Reason == events.ReasonNone }
+
+// absent: the process that decides cannot send to it, whatever the verdict is.
+func (c *Candidate) absent() bool { return c.Reason == events.ReasonNotConfigured }
 
 // due: it may be claimed now.
 func (c *Candidate) due() bool { return c.Verdict.Trial && c.Reason == c.Verdict.Reason }

@@ -104,6 +104,8 @@ func (t *teller) cause() string {
 		return "all of its connections were in use"
 	case events.ReasonAlreadyTried:
 		return "this request had been sent to it before"
+	case events.ReasonNotConfigured:
+		return "the gateway that decided has no configuration of it"
 	case events.ReasonTrialInProgress:
 		if t.j.chosen {
 			return t.behind()
@@ -316,6 +318,8 @@ func (t *teller) way(cause string) string {
 		return "it is free as soon as one of them ends"
 	case events.ReasonAlreadyTried:
 		return "a request is sent to an account once"
+	case events.ReasonNotConfigured:
+		return "give all gateways of this ledger the same configuration"
 	case events.ReasonTrialInProgress:
 		return "its next test is possible when that one is answered" + prefixed(", at the latest at ", t.known(v.SlotEnd))
 	case events.ReasonDrained:

@@ -48,7 +48,7 @@ type Skipped struct {
 // Fault is the first thing that is wrong.
 type Fault struct {
 	Position events.Position `json:"position"`
-	Kind     string          `json:"kind"` // chain, gap, order, unreadable, decision
+	Kind     string          `json:"kind"` // chain, gap, order, unreadable, decision, snapshot
 	Detail   string          `json:"detail"`
 }
 
@@ -61,7 +61,8 @@ type VerifyOptions struct {
 }
 
 // Verify walks the chain from a position on, decodes every event, and derives
-// every decision from there on again. Where archives are not at hand it starts
+// every decision from there on again; stored states are held against a fold of
+// the same events. Where archives are not at hand it starts
 // behind them, and derives no decision. An error means that it could not be
 // done; what is wrong is in the verdict.
 func Verify(ctx context.Context, log Log, o VerifyOptions) (Verdict, error) {
@@ -94,12 +95,13 @@ func verify(ctx context.Context, log Log, o VerifyOptions, after ledger.Head) (V
 	c := check{chain: ledger.NewChecker(after), verdict: &v, id: o.Ledger}
 	c.fault(c.expect(after, o.Checkpoints))
 	if after.Position == 0 {
+		c.proof = views.NewProof(ctx, log)
 		c.audit = audit.New(audit.Options{Only: func(e *events.Event) bool { return e.Position >= from }, Read: rereader(ctx, log)})
 	} else {
 		v.Unread = &Head{after.Position, after.Hash.String()}
 	}
 	err = views.Walk(ctx, log, after.Position, head.Position, func(r *ledger.Row, link ledger.Link, e *events.Event, err error) error {
-		if err := c.next(r, link, e, err); err != nil {
+		if err := c.next(ctx, r, link, e, err); err != nil {
 			return err
 		}
 		return tell(ctx, p, r.Position, head.Position)
@@ -121,6 +123,10 @@ func verify(ctx context.Context, log Log, o VerifyOptions, after ledger.Head) (V
 		report = c.audit.Report()
 	}
 	v.fill(report)
+	if c.proof != nil && v.OK { // what is wrong with the ledger itself is said first
+		c.fault(c.proof.Fault())
+		v.OK = v.Fault == nil
+	}
 	return v, nil
 }
 
@@ -131,7 +137,7 @@ func (c *check) upToDamage(ctx context.Context, log Log, head events.Position, w
 		at := c.chain.Last().Position
 		err := log.Scan(ctx, at, ledger.Filter{UpTo: min(at+1, head)}, 1, func(r *ledger.Row) error {
 			e, err := r.Event()
-			return c.next(r, r.Link(c.chain.Last().Hash), &e, err)
+			return c.next(ctx, r, r.Link(c.chain.Last().Hash), &e, err)
 		})
 		var fault *ledger.Fault
 		switch {
@@ -156,6 +162,7 @@ var errFault = errors.New("fault")
 type check struct {
 	chain   *ledger.Checker
 	audit   *audit.Auditor
+	proof   *views.Proof // of the stored states; with the audit
 	verdict *Verdict
 	id      uuid.UUID     // that the ledger must have; nil: any
 	heads   []ledger.Head // expected and not passed yet, in order
@@ -195,7 +202,7 @@ func (c *check) held(r *ledger.Row) *ledger.Fault {
 	return nil
 }
 
-func (c *check) next(r *ledger.Row, link ledger.Link, e *events.Event, err error) error {
+func (c *check) next(ctx context.Context, r *ledger.Row, link ledger.Link, e *events.Event, err error) error {
 	if f := c.chain.Linked(r, link); f != nil {
 		c.fault(f)
 		return errFault
@@ -217,6 +224,7 @@ func (c *check) next(r *ledger.Row, link ledger.Link, e *events.Event, err error
 	if c.audit == nil {
 		return nil
 	}
+	c.proof.Apply(ctx, e)
 	return c.audit.Apply(e)
 }
 

@@ -38,8 +38,8 @@ const everything = 1 << 30
 
 // at is what stands under a name at the very position.
 func (h *History) at(ctx context.Context, name string, at events.Position) ([]byte, bool) {
-	s, ok := h.snaps.Newest(ctx, name, h.version, at)
-	return s.State, ok && s.At.Position == at
+	s, ok := h.snaps.At(ctx, name, h.version, at)
+	return s.State, ok
 }
 
 // Index is that of the segment which ends at a position.
@@ -77,7 +77,7 @@ func (h *History) segment(ctx context.Context, at events.Position) (*requests.Se
 // load brings a view to a head, with as many segments as hold what it holds.
 func (h *History) load(ctx context.Context, head *ledger.Snapshot, v *requests.View) bool {
 	fresh, err := requests.ReadHead(head.State, v.Holds())
-	if err != nil {
+	if err != nil || fresh.Position() != head.At.Position {
 		return false
 	}
 	var segments []*requests.Segment

@@ -1,7 +1,7 @@
 // Package snapshot says which stored snapshots may be believed. One is given
 // only when it can be read, when what derived it is of the version asked for,
-// and when the ledger at hand has, at its position, the very hash that it was
-// taken at. Everything else is as if it were not there, with a line in the log:
+// when the ledger at hand has, at its position, the very hash that it was taken
+// at, and when the state itself says that it was taken there. Everything else is as if it were not there, with a line in the log:
 // a snapshot can be lost, cut off, of another ledger or of another release, and
 // costs time then, never an answer. The package knows no projection.
 package snapshot
@@ -88,7 +88,7 @@ func (s *Store) check(ctx context.Context, got *ledger.Snapshot) error {
 	case !ok || hash != got.At.Hash:
 		return errForeign
 	}
-	got.State, err = s.packer.unpack(got.State)
+	got.State, err = s.packer.unpack(got)
 	return err
 }
 
@@ -100,12 +100,18 @@ func (s *Store) Save(ctx context.Context, list ...ledger.Snapshot) error {
 	packed := make([]ledger.Snapshot, len(list))
 	for i := range list {
 		packed[i] = list[i]
-		packed[i].State = s.packer.pack(list[i].State)
+		packed[i].State = s.packer.pack(&list[i])
 	}
 	if err := s.table.Save(ctx, packed); err != nil {
 		return fmt.Errorf("save snapshots: %w", err)
 	}
 	return nil
+}
+
+// At is the snapshot at a very position that may be believed.
+func (s *Store) At(ctx context.Context, name string, version uint32, at events.Position) (ledger.Snapshot, bool) {
+	got, ok := s.Newest(ctx, name, version, at)
+	return got, ok && got.At.Position == at
 }
 
 // Places lists what is stored.

@@ -85,6 +85,36 @@ func TestASnapshotThatCannotBeBelievedIsAsIfItWereNotThere(t *testing.T) {
 	}
 }
 
+// The states are genuine, and stand under a place and hash that are right: only
+// what is packed with them tells.
+func TestAGenuineStateUnderAnotherPlaceIsNotBelieved(t *testing.T) {
+	log, store := open(t, 30)
+	s, table := snapshot.Of(log, nil), store.Snapshots()
+	if err := s.Save(t.Context(), ledger.Snapshot{Name: "a", Version: 1, At: headAt(t, log, 10), State: []byte("older")}); err != nil {
+		t.Fatal(err)
+	}
+	genuine, ok, err := table.Newest(t.Context(), "a", 1, 10)
+	if !ok || err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]ledger.Snapshot{
+		"a newer position": {Name: "a", Version: 1, At: headAt(t, log, 20), State: genuine.State},
+		"another name":     {Name: "b", Version: 1, At: genuine.At, State: genuine.State},
+		"another version":  {Name: "a", Version: 2, At: genuine.At, State: genuine.State},
+	}
+	for name, forged := range rows {
+		if err := table.Save(t.Context(), []ledger.Snapshot{forged}); err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := s.At(t.Context(), forged.Name, forged.Version, forged.At.Position); ok {
+			t.Errorf("%s: it gave %q", name, got.State)
+		}
+	}
+	if got, ok := s.Newest(t.Context(), "a", 1, 30); !ok || got.At.Position != 10 || string(got.State) != "older" {
+		t.Errorf("the genuine one gave way to %+v", got)
+	}
+}
+
 func TestAGoodSnapshotIsGivenUpToItsPosition(t *testing.T) {
 	log, _ := open(t, 30)
 	s := snapshot.Of(log, nil)

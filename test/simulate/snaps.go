@@ -106,7 +106,7 @@ func (r *release) Drop(_ context.Context, list []ledger.SnapshotPlace) error {
 const between = 7
 
 // snapshot lets a gateway store the states at the ledger's end; now and then
-// what it stored is spoilt afterwards: cut off, or of another ledger.
+// what it stored is spoilt afterwards: cut off, of another ledger, or moved.
 func (w *world) snapshot(g *gateway, s *Step) {
 	w.call(g, "stores snapshots", func(ctx context.Context, p *process) error {
 		return views.NewKeeper(p.log, between, nil).Finish(ctx)
@@ -121,14 +121,21 @@ func (w *world) snapshot(g *gateway, s *Step) {
 		return
 	}
 	at := t.list[int(s.C)%len(t.list)].At.Position
+	if s.B/4%3 == 2 {
+		for _, n := range t.list { // who starts next asks for these
+			at = max(at, n.At.Position)
+		}
+	}
 	w.note("the snapshots at %d are spoilt", at)
 	for i := range t.list {
 		switch n := &t.list[i]; {
 		case n.At.Position != at:
-		case s.B%8 == 0:
+		case s.B/4%3 == 0:
 			n.State = n.State[:len(n.State)/2]
-		default:
+		case s.B/4%3 == 1:
 			n.At.Position = max(at-1, 1) // the states hold more than they say
+		case i > 0 && t.list[i-1].Name == n.Name && t.list[i-1].Version == n.Version:
+			n.State = t.list[i-1].State // genuine, and older than they say
 		}
 	}
 }

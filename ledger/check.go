@@ -12,6 +12,8 @@ const (
 	FaultOrder = "order" // recorded times go back
 	FaultChain = "chain" // the bytes are not those that were chained
 	FaultHead  = "head"  // the ledger ends elsewhere than its head says
+	// FaultArchive: an archive is there and is not what was written.
+	FaultArchive = "archive"
 )
 
 // Fault is something that is wrong with a ledger.

@@ -61,6 +61,17 @@ type Segmented interface {
 	Size(ctx context.Context) (Size, error)
 }
 
+// Shelf is implemented by what reads on in the archives of what left a store.
+type Shelf interface {
+	// AtHand is nil for an archive that is there with the manifest that was
+	// written, ErrArchived for one that is absent, and a *Fault for one that is
+	// there with another.
+	AtHand(a *Archived) error
+	// Intact reads the whole file of an archive that is at hand, and holds it
+	// against its manifest. What differs is a *Fault.
+	Intact(ctx context.Context, a *Archived) error
+}
+
 // Detacher is a Segmented store that is open for writing.
 type Detacher interface {
 	Segmented
@@ -76,6 +87,12 @@ func (l *Log) Layout(ctx context.Context, size events.Position) (Layout, error) 
 		return s.Layout(ctx, size)
 	}
 	return Layout{}, nil
+}
+
+// Shelf is where the log's archives are; nil: none is at hand.
+func (l *Log) Shelf() Shelf {
+	s, _ := Part[Shelf](l.store)
+	return s
 }
 
 // Size is the store's, zero where it does not know.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -31,6 +32,9 @@ type Verdict struct {
 	Unread          *Head           `json:"unread"`      // the end of the archives that were not at hand; null: all was read
 	Checkpoint      *Head           `json:"checkpoint"`  // the newest that was held against the ledger
 	Checkpoints     int             `json:"checkpoints"` // how many were
+
+	absent []ledger.Archived // not at hand
+	there  int               // archives that are
 }
 
 // Head is where a ledger ends.
@@ -62,24 +66,20 @@ type VerifyOptions struct {
 
 // Verify walks the chain from a position on, decodes every event, and derives
 // every decision from there on again; stored states are held against a fold of
-// the same events. Where archives are not at hand it starts
-// behind them, and derives no decision. An error means that it could not be
-// done; what is wrong is in the verdict.
+// the same events. Archives that are at hand are read like what is live; across
+// those that are absent the chain goes on from what the store kept of them, and
+// nothing is derived. An error means that it could not be done; what is wrong is
+// in the verdict.
 func Verify(ctx context.Context, log Log, o VerifyOptions) (Verdict, error) {
-	v, err := verify(ctx, log, o, ledger.Head{})
-	if !errors.Is(err, ledger.ErrArchived) {
-		return v, err
+	v, err := verify(ctx, log, o)
+	if errors.Is(err, ledger.ErrArchived) { // one left, or went away, on the way
+		v, err = verify(ctx, log, o)
 	}
-	l, layoutErr := log.Layout(ctx, 0)
-	if layoutErr != nil {
-		return v, errors.Join(err, layoutErr)
-	}
-	return verify(ctx, log, o, l.Anchor())
+	return v, err
 }
 
-// verify is Verify of what is behind a head.
-func verify(ctx context.Context, log Log, o VerifyOptions, after ledger.Head) (Verdict, error) {
-	from, p := max(o.From, 1), o.Progress
+func verify(ctx context.Context, log Log, o VerifyOptions) (Verdict, error) {
+	from := max(o.From, 1)
 	head, err := log.Head(ctx)
 	headless := errors.Is(err, ledger.ErrBroken)
 	switch {
@@ -88,26 +88,32 @@ func verify(ctx context.Context, log Log, o VerifyOptions, after ledger.Head) (V
 	case err != nil:
 		return Verdict{}, fmt.Errorf("find the head: %w", err)
 	}
-	v := Verdict{From: from}
+	l, err := log.Layout(ctx, 0)
+	if err != nil && !errors.Is(err, ledger.ErrBroken) {
+		return Verdict{}, fmt.Errorf("find the archives: %w", err)
+	}
+	s, err := stretch(&l, log.Shelf())
+	if err != nil {
+		return Verdict{}, fmt.Errorf("find the archives: %w", err)
+	}
+	v := Verdict{From: from, absent: s.absent, there: len(s.there)}
 	if !headless {
 		v.Head = Head{head.Position, head.Hash.String()}
 	}
-	c := check{chain: ledger.NewChecker(after), verdict: &v, id: o.Ledger}
-	c.fault(c.expect(after, o.Checkpoints))
-	if after.Position == 0 {
+	c := check{verdict: &v, id: o.Ledger}
+	c.expect(o.Checkpoints)
+	if n := len(s.absent); n == 0 {
 		c.proof = views.NewProof(ctx, log)
 		c.audit = audit.New(audit.Options{Only: func(e *events.Event) bool { return e.Position >= from }, Read: rereader(ctx, log)})
 	} else {
-		v.Unread = &Head{after.Position, after.Hash.String()}
+		end := &s.absent[n-1].End
+		v.Unread = &Head{end.Position, end.Hash.String()}
 	}
-	err = views.Walk(ctx, log, after.Position, head.Position, func(r *ledger.Row, link ledger.Link, e *events.Event, err error) error {
-		if err := c.next(ctx, r, link, e, err); err != nil {
-			return err
+	for _, r := range s.runs {
+		c.begin(r)
+		if err = c.walk(ctx, log, r, head.Position, o.Progress); err != nil {
+			break
 		}
-		return tell(ctx, p, r.Position, head.Position)
-	})
-	if errors.Is(err, ledger.ErrBroken) {
-		err = c.upToDamage(ctx, log, head.Position, err)
 	}
 	if err != nil && !errors.Is(err, errFault) {
 		return v, fmt.Errorf("verify: %w", err)
@@ -117,6 +123,11 @@ func verify(ctx context.Context, log Log, o VerifyOptions, after ledger.Head) (V
 	} else if v.Fault == nil {
 		c.fault(c.chain.End(head))
 		c.fault(ledger.Cut(head, c.newest))
+	}
+	if v.Fault == nil {
+		if err := c.intact(ctx, log.Shelf(), s.there); err != nil {
+			return v, fmt.Errorf("verify: %w", err)
+		}
 	}
 	var report audit.Report
 	if c.audit != nil {
@@ -169,9 +180,8 @@ type check struct {
 	newest  ledger.Head   // of them; zero: none is expected
 }
 
-// expect notes the heads that must still be there. One that the walk starts
-// from is checked at once; those before it are out of reach.
-func (c *check) expect(after ledger.Head, heads []ledger.Head) *ledger.Fault {
+// expect notes the heads that must still be there.
+func (c *check) expect(heads []ledger.Head) {
 	c.heads = slices.Clone(heads)
 	slices.SortFunc(c.heads, func(a, b ledger.Head) int { return cmp.Compare(a.Position, b.Position) })
 	if n := len(c.heads); n > 0 {
@@ -179,6 +189,11 @@ func (c *check) expect(after ledger.Head, heads []ledger.Head) *ledger.Fault {
 		c.verdict.Checkpoint = &Head{c.newest.Position, c.newest.Hash.String()}
 		c.verdict.Checkpoints = n
 	}
+}
+
+// passed drops the heads up to where a run starts: what it starts from is
+// checked, those before it are out of reach.
+func (c *check) passed(after ledger.Head) *ledger.Fault {
 	for len(c.heads) > 0 && c.heads[0].Position <= after.Position {
 		if f := c.heads[0].Holds(&ledger.Row{Position: after.Position, Hash: after.Hash, RecordedAt: after.RecordedAt}); f != nil {
 			return f
@@ -260,8 +275,7 @@ func (v *Verdict) Sentence() string {
 	s := fmt.Sprintf("The ledger holds: %d positions chained without a gap up to %d, %d of %d decisions derived again and the same.",
 		v.Positions, v.Head.Position, v.Rederived, v.Decisions)
 	if v.Unread != nil {
-		s = fmt.Sprintf("What is live holds: %d positions chained without a gap from %d up to %d. What is archived up to %d was not at hand (--archive DIR): no decision was derived.",
-			v.Positions, v.Unread.Position+1, v.Head.Position, v.Unread.Position)
+		s = v.partly()
 	}
 	if v.Checkpoint != nil {
 		s += fmt.Sprintf(" It still holds the checkpoint at %d", v.Checkpoint.Position)
@@ -274,6 +288,21 @@ func (v *Verdict) Sentence() string {
 		s += fmt.Sprintf(" %d decisions were made under rules version %d, which this binary does not carry.", k.Decisions, k.Rules)
 	}
 	return s
+}
+
+// partly is the sentence where archives were not at hand.
+func (v *Verdict) partly() string {
+	const none = "not at hand (--archive DIR): no decision was derived."
+	if v.there == 0 {
+		return fmt.Sprintf("What is live holds: %d positions chained without a gap from %d up to %d. What is archived up to %d was %s",
+			v.Positions, v.Unread.Position+1, v.Head.Position, v.Unread.Position, none)
+	}
+	var gone []string
+	for i := range v.absent {
+		gone = append(gone, fmt.Sprintf("%d to %d", v.absent[i].First, v.absent[i].End.Position))
+	}
+	return fmt.Sprintf("What can be read holds: %d positions chained up to %d, archives included. Archived positions %s were %s",
+		v.Positions, v.Head.Position, strings.Join(gone, ", "), none)
 }
 
 // Progress is told how far a verification is.

@@ -63,17 +63,23 @@ func manifestOf(path string) string { return strings.TrimSuffix(path, ".jsonl.zs
 // noteOf is the path of the signed checkpoint of an archive file.
 func noteOf(path string) string { return strings.TrimSuffix(path, ".jsonl.zst") + ".note" }
 
-// readManifest reads the manifest of an archive file.
-func readManifest(path string) (m Manifest, digest events.Hash, err error) {
+// readManifest reads the manifest of an archive file, if it is the one with a
+// digest: else errAnother.
+func readManifest(path string, digest events.Hash) (m Manifest, err error) {
 	b, err := os.ReadFile(manifestOf(path))
 	if err != nil {
-		return m, digest, err
+		return m, err
+	}
+	if sha256.Sum256(b) != digest {
+		return m, fmt.Errorf("%s %w", manifestOf(path), errAnother)
 	}
 	if err := json.Unmarshal(b, &m); err != nil || m.Format != manifestFormat {
-		return m, digest, fmt.Errorf("manifest %s: format %d: %w", manifestOf(path), m.Format, errors.Join(err, errManifest))
+		return m, fmt.Errorf("manifest %s: format %d: %w", manifestOf(path), m.Format, errors.Join(err, errManifest))
 	}
-	return m, sha256.Sum256(b), m.check()
+	return m, m.check()
 }
+
+var errAnother = errors.New("is another manifest than the one that was written")
 
 var errManifest = errors.New("this is no manifest of an archive that this binary reads")
 

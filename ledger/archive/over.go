@@ -34,6 +34,12 @@ type over struct {
 // Unwrap is for ledger.Part.
 func (o *over) Unwrap() ledger.Store { return o.Store }
 
+// AtHand implements ledger.Shelf.
+func (o *over) AtHand(a *ledger.Archived) error { return o.past.Has(a) }
+
+// Intact implements ledger.Shelf.
+func (o *over) Intact(ctx context.Context, a *ledger.Archived) error { return o.past.intact(ctx, a) }
+
 // Scan implements ledger.Store.
 func (o *over) Scan(ctx context.Context, after events.Position, f ledger.Filter, limit int, fn func(*ledger.Row) error) error {
 	p := pass{over: o, at: after, filter: f, left: limit, fn: fn}

@@ -3,6 +3,7 @@ package archive
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -43,10 +44,11 @@ func (p *Past) find(a *ledger.Archived) (opened, error) {
 		return o, nil
 	}
 	var tried []error
+	var fault *ledger.Fault
 	for _, path := range p.places(a) {
-		m, digest, err := readManifest(path)
-		if err == nil && digest != a.Digest {
-			err = fmt.Errorf("%s is another manifest than the one that was written", manifestOf(path))
+		m, err := readManifest(path, a.Digest)
+		if errors.Is(err, errAnother) && fault == nil {
+			fault = &ledger.Fault{Position: a.First, Kind: ledger.FaultArchive, Detail: err.Error()}
 		}
 		if err == nil {
 			_, err = os.Stat(path)
@@ -56,6 +58,9 @@ func (p *Past) find(a *ledger.Archived) (opened, error) {
 			return p.known[a.Digest], nil
 		}
 		tried = append(tried, err)
+	}
+	if fault != nil { // one that is there and wrong is not one that is missing
+		return opened{}, fault
 	}
 	return opened{}, fmt.Errorf("positions %d to %d: %w: %w", a.First, a.End.Position, ledger.ErrArchived, errors.Join(tried...))
 }
@@ -71,6 +76,47 @@ func (p *Past) places(a *ledger.Archived) (paths []string) {
 func (p *Past) Has(a *ledger.Archived) error {
 	_, err := p.find(a)
 	return err
+}
+
+// intact holds a whole file against its manifest.
+func (p *Past) intact(ctx context.Context, a *ledger.Archived) error {
+	o, err := p.find(a)
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(o.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return o.intact(ctx, f)
+}
+
+// intact reads the file.
+func (o *opened) intact(ctx context.Context, f io.Reader) error {
+	sum := sha256.New()
+	n, err := io.Copy(sum, until{ctx, f})
+	if err != nil {
+		return err
+	}
+	if got := events.Hash(sum.Sum(nil)); n != o.Bytes || got != o.SHA256 {
+		return &ledger.Fault{Position: o.Last, Kind: ledger.FaultArchive, Detail: fmt.Sprintf(
+			"%s has %d bytes with the SHA-256 %s, but %d with %s when it was written, though its events up to here are right", o.path, n, got, o.Bytes, o.SHA256)}
+	}
+	return nil
+}
+
+// until reads while a context lasts.
+type until struct {
+	context.Context
+	io.Reader
+}
+
+func (u until) Read(b []byte) (int, error) {
+	if err := u.Err(); err != nil {
+		return 0, err
+	}
+	return u.Reader.Read(b)
 }
 
 // scan calls fn for the archive's rows after a position, in order. The chain

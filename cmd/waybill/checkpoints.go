@@ -132,6 +132,9 @@ func expected(s *std, text, key string) (x expectation, err error) {
 	}
 	for i, msg := range notes {
 		c, err := checkpoint.Open(msg, v)
+		if errors.Is(err, checkpoint.ErrOtherKey) {
+			err = fmt.Errorf("%w; give its public key with --key, as `waybill keys checkpoint` prints it where it was signed", err)
+		}
 		if err != nil {
 			return x, fmt.Errorf("checkpoint %d of %s: %w", i+1, text, err)
 		}
@@ -169,6 +172,9 @@ func verifierOf(s *std, key string) (note.Verifier, error) {
 // headOf reads POSITION:HASH.
 func headOf(text string) (h ledger.Head, err error) {
 	position, hash, _ := strings.Cut(text, ":")
+	if len(hash) != 2*len(h.Hash) {
+		return h, usageError(fmt.Errorf("checkpoint %q: want 64 hex digits behind the colon, as `waybill verify` prints them, not %d", text, len(hash)))
+	}
 	n, err := strconv.ParseUint(position, 10, 63)
 	b, hexErr := hex.DecodeString(hash)
 	if err != nil || hexErr != nil || len(b) != len(h.Hash) || n == 0 {

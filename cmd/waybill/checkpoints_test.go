@@ -62,10 +62,13 @@ func TestSignedCheckpointsFindARewriteAndACutTail(t *testing.T) {
 		t.Errorf("another ledger: %s", out)
 	}
 	foreign := strings.TrimSpace(other.ask(exitFine, "keys", "checkpoint"))
-	if out := g.ask(exitCheckFailed, "verify", "--checkpoint", list, "--key", foreign); !strings.Contains(out, "no verifiable signatures") {
+	if out := g.ask(exitCheckFailed, "verify", "--checkpoint", list, "--key", foreign); !strings.Contains(out, "signed by another key; give its public key with --key") {
 		t.Errorf("a foreign key: %s", out)
 	}
 	g.ask(exitUsage, "verify", "--checkpoint", list, "--key", "no key")
+	if out := g.ask(exitUsage, "verify", "--checkpoint", "5:deadbeef"); !strings.Contains(out, "64 hex digits") {
+		t.Errorf("a short hash: %s", out)
+	}
 	g.ask(exitUsage, "verify", "--checkpoint", export, "--key", key)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/waybill/waybill/gateway/config"
 	"github.com/waybill/waybill/gateway/credential"
+	"github.com/waybill/waybill/projections/story"
 )
 
 // configCheckCommand reads the configuration as serve does, and changes nothing.
@@ -56,7 +57,7 @@ func (*configCheckCommand) Run(_ context.Context, s *std, args []string) error {
 	if where == "" {
 		where = "environment"
 	}
-	_, err = fmt.Fprintf(s.out, "%s: fine: %d accounts, %d models, %d clients\n", where, found.Accounts, found.Models, found.Clients)
+	_, err = fmt.Fprintf(s.out, "%s: fine: %s, %s, %s\n", where, story.Count(found.Accounts, "account"), story.Count(found.Models, "model"), story.Count(found.Clients, "client"))
 	return err
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/waybill/waybill/gateway/config"
 	"github.com/waybill/waybill/ledger"
 	"github.com/waybill/waybill/ledger/postgres"
+	"github.com/waybill/waybill/projections/story"
 )
 
 // doctorTime bounds each look at something outside of this process.
@@ -47,8 +48,16 @@ func (c *doctorCommand) Run(ctx context.Context, s *std, _ []string) error {
 func doctorAll(ctx context.Context, s *std) error {
 	var found []symptom
 	c, err := doctorConfig(s, &found)
+	e := config.Environment{}
 	if err == nil {
-		found = append(found, doctorLedger(ctx, c.Env), doctorSpool(ctx, c.Env), doctorGateway(ctx, c.Env))
+		e = c.Env
+	} else { // which is told; what the environment names can be looked at all the same
+		e, _, err = config.ReadEnvironment(s.env)
+	}
+	if err == nil {
+		found = append(found, doctorLedger(ctx, e), doctorSpool(ctx, e), doctorGateway(ctx, e))
+	}
+	if c != nil {
 		found = append(found, doctorUpstreams(ctx, c)...)
 	}
 	sick := 0
@@ -92,7 +101,7 @@ func doctorConfig(s *std, found *[]symptom) (*config.Config, error) {
 		*found = append(*found, symptom{What: "configuration", Note: err.Error()})
 		return nil, err
 	}
-	note := fmt.Sprintf("%d accounts, %d clients", len(c.Accounts), len(c.Clients))
+	note := story.Count(len(c.Accounts), "account") + ", " + story.Count(len(c.Clients), "client")
 	if src.sandbox {
 		c.Accounts = nil // their upstream lives in the gateway's process
 		note = "none, and no provider keys: serve starts the sandbox"
@@ -147,6 +156,29 @@ func doctorGateway(ctx context.Context, e config.Environment) symptom {
 		f.OK, f.Note = false, "not ready: see "+where+"/readyz"
 	}
 	return f
+}
+
+// tellRunning says, while the ledger is away, who still knows something: a
+// gateway that runs goes on, and tells what it has folded.
+func (s *std) tellRunning(ctx context.Context) {
+	e, _, err := config.ReadEnvironment(s.env)
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	where := adminURL(e.AdminListen)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, where+"/healthz", nil)
+	if err != nil {
+		return
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		fmt.Fprintf(s.err, "waybill: no gateway answers at %s either\n", where)
+		return
+	}
+	_ = resp.Body.Close()
+	fmt.Fprintf(s.err, "waybill: the gateway at %[1]s still answers with what it knows: console %[1]s/, API %[1]s/api/v1/accounts, %[1]s/readyz\n", where)
 }
 
 // doctorUpstreams looks whether each endpoint can be connected to, once.

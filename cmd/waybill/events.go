@@ -70,6 +70,9 @@ func (c *eventsCommand) Run(ctx context.Context, s *std, _ []string) error {
 }
 
 func (c *eventsCommand) filter(s *std) (f ledger.Filter, err error) {
+	if err := limited(c.limit); err != nil {
+		return f, err
+	}
 	f.Account = c.account
 	if c.request != "" {
 		if f.Request, err = uuid.Parse(c.request); err != nil {

@@ -91,9 +91,11 @@ func TestWhatAFeedDoesNotTakeIsListedAndRequeued(t *testing.T) {
 	expect("what is left", a.status == 200 && strings.Contains(a.body, ids[0]), a.body)
 	a = call(t, "GET", i.admin+"/api/v1/feeds", "")
 	expect("the feeds", strings.Contains(a.body, `"name":"hook"`) && strings.Contains(a.body, `"poisoned":`), a.body)
-	for _, args := range [][]string{{"feeds", "requeue", "hook", "x"}, {"feeds", "requeue", "hook", ids[1]}, {"feeds", "poisoned", "nobody"}} {
+	code, out, errs := i.shell("feeds", "requeue", "hook", "x")
+	expect("a message's id that is none", code == exitUsage, out+errs)
+	for _, args := range [][]string{{"feeds", "requeue", "hook", ids[1]}, {"feeds", "poisoned", "nobody"}, {"feeds", "requeue", "nobody"}} {
 		code, out, errs := i.shell(args...)
-		expect(strings.Join(args, " "), code == exitUsage, out+errs)
+		expect(strings.Join(args, " "), code == exitCheckFailed, out+errs)
 	}
 	if a := call(t, "POST", i.admin+"/api/v1/feeds/nobody/requeue", ""); a.status != 404 {
 		t.Errorf("an unknown feed: %d %s", a.status, a.body)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -65,4 +66,12 @@ func (f *spanFlags) span(s *std) (since, until events.Time, err error) {
 		return 0, 0, usageError(errors.New("--until is not after --since: nothing lies between them"))
 	}
 	return since, until, nil
+}
+
+// limited checks --limit.
+func limited(n int) error {
+	if n < 0 {
+		return usageError(fmt.Errorf("--limit %d: want how many at most, or 0 for all", n))
+	}
+	return nil
 }

@@ -9,11 +9,15 @@ import (
 )
 
 // greet says what is running and what to do with it. With a JSON log it is one
-// line of it.
+// line of it, and one for each account.
 func (s *service) greet() {
 	if s.config.Env.LogFormat == "json" {
 		s.log.Info("serving", "data", s.dataURL(), "admin", s.adminURL(), "ledger", redactURL(s.config.Env.Ledger),
 			"accounts", len(s.config.Accounts), "sandbox", s.upstream != nil)
+		for i := range s.config.Accounts {
+			a := &s.config.Accounts[i]
+			s.log.Info("account", "account", a.ID, "provider", a.Provider, "credential", credentialHint(a))
+		}
 		return
 	}
 	var b strings.Builder

@@ -68,12 +68,7 @@ func (r *reading) books(s *std, fn func(log *ledger.Log, books ledger.Books) err
 	if err != nil {
 		return err
 	}
-	if err := fn(log, books); errors.Is(err, inquiry.ErrUnknownFeed) {
-		return usageError(err)
-	} else if err != nil {
-		return err
-	}
-	return nil
+	return fn(log, books)
 }
 
 // poisonedCommand lists what one feed's consumer did not take.

@@ -102,3 +102,17 @@ func TestRequireRolesRefusesARoleThatOwnsTheLedger(t *testing.T) {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }
+
+// TestADatabaseThatIsAwayIsToldOnceAndWithWhoStillAnswers.
+func TestADatabaseThatIsAwayIsToldOnceAndWithWhoStillAnswers(t *testing.T) {
+	env := environmentIn(t.TempDir(), "WAYBILL_LEDGER=postgres://u@127.0.0.1:1/none")
+	code, _, errs := shell(t, env, "accounts")
+	if code != exitLedger || strings.Count(errs, "connection refused") != 1 || !strings.Contains(errs, "no gateway answers at http://127.0.0.1:0") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	g := startServe(t, t.TempDir(), []string{"sandbox"})
+	_, _, errs = shell(t, append(env, "WAYBILL_ADMIN_LISTEN="+strings.TrimPrefix(g.admin, "http://")), "accounts")
+	if !strings.Contains(errs, "the gateway at "+g.admin+" still answers") {
+		t.Errorf("%s", errs)
+	}
+}

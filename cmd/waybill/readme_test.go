@@ -81,7 +81,7 @@ func TestTheREADMEsConfigurationIsFine(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "waybill.yaml")
 	write(t, file, blocks[0])
-	if code, out, errs := shell(t, nil, "config", "check", "--config", file); code != 0 || !strings.Contains(out, "3 accounts, 1 models, 1 clients") {
+	if code, out, errs := shell(t, nil, "config", "check", "--config", file); code != 0 || !strings.Contains(out, "3 accounts, 1 model, 1 client") {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
 }

@@ -42,6 +42,9 @@ func (c *requestsCommand) cobra() *cobra.Command {
 // Run implements command.
 func (c *requestsCommand) Run(ctx context.Context, s *std, _ []string) error {
 	q := c.query
+	if err := limited(q.Limit); err != nil {
+		return err
+	}
 	if c.outcome != "" {
 		o, ok := requests.ParseOutcome(c.outcome)
 		if !ok {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/waybill/waybill/ledger"
 )
 
 // std is what a command has of the world: streams, environment and clock, so
@@ -64,9 +66,12 @@ func run(ctx context.Context, args, env []string, in io.Reader, out, errw io.Wri
 	s := &std{in: in, out: out, err: errw, env: environment(env), now: time.Now}
 	root := newRoot(s)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !errors.Is(err, errQuiet) {
 		fmt.Fprintln(errw, "waybill:", err)
+	}
+	if errors.Is(err, ledger.ErrUnavailable) && cmd.Name() != "serve" {
+		s.tellRunning(ctx)
 	}
 	return exitCode(err)
 }

@@ -300,7 +300,7 @@ func TestMetricsHaveTheStableSeries(t *testing.T) {
 	if code, out, errs := g.shell("why"); code == 3 {
 		t.Fatal(out, errs)
 	}
-	text, window := "", `waybill_window_remaining_ratio{account="amber",window="5h"} 0`
+	text, window := "", `waybill_window_remaining_ratio{account="amber",window="weekly"} 0`
 	for range 1000 { // the console speaks a moment after the start
 		if text = call(t, "GET", g.admin+"/metrics", "").body; strings.Contains(text, window) {
 			break
@@ -343,6 +343,41 @@ func Test_B146_metrics_are_not_for_a_rebound_name(t *testing.T) {
 		resp.Body.Close()
 		if resp.StatusCode != want {
 			t.Errorf("asked as %q: %d, want %d", host, resp.StatusCode, want)
+		}
+	}
+}
+
+// TestAJSONLogNamesEveryAccountAtTheStart: real keys spend real money.
+func TestAJSONLogNamesEveryAccountAtTheStart(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "waybill.yaml")
+	write(t, file, "accounts:\n  - {id: first, provider: openai-compatible, base_url: 'http://127.0.0.1:1', api_key: sk-1234567890}\n  - {id: second, provider: openai-compatible, base_url: 'http://127.0.0.1:2'}\n")
+	log, ended := newLockedBuffer(), make(chan int, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		ended <- run(ctx, []string{"serve", "--config", file}, environmentIn(dir, "WAYBILL_LOG_FORMAT=json"), strings.NewReader(""), io.Discard, log)
+	}()
+	log.await(t, `"account":"first","provider":"openai-compatible","credential":"key `, 1)
+	log.await(t, `"account":"second"`, 1)
+	cancel()
+	if code := <-ended; code != exitFine {
+		t.Errorf("exit %d", code)
+	}
+}
+
+// TestDoctorGoesOnBehindABrokenConfiguration: ledger, spool and gateway are
+// named by the environment.
+func TestDoctorGoesOnBehindABrokenConfiguration(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "waybill.yaml")
+	write(t, file, "accounts: [")
+	code, out, _ := shell(t, environmentIn(dir), "doctor", "--config", file)
+	if code != exitCheckFailed || !strings.Contains(out, "BAD  configuration") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	for _, what := range []string{"ledger", "outage spool", "gateway"} {
+		if !strings.Contains(out, "ok   "+what) {
+			t.Errorf("it does not look at %s: %s", what, out)
 		}
 	}
 }

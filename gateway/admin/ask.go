@@ -193,26 +193,37 @@ func (a *API) LedgerState(ctx context.Context, m inquiry.Moment) (LedgerState, e
 	if err != nil {
 		return LedgerState{}, err
 	}
-	out := LedgerState{Position: head.Position, Hash: head.Hash.String(), RecordedAt: head.RecordedAt}
+	out := a.Own()
+	out.Position, out.Hash, out.RecordedAt = head.Position, head.Hash.String(), head.RecordedAt
 	if err := a.parts(ctx, &out); err != nil {
 		return LedgerState{}, err
 	}
 	if err := a.others(ctx, &out); err != nil {
 		return LedgerState{}, err
 	}
-	out.Checkpoint = a.signed()
 	a.o.Engine.View(func(_ routing.View, at events.Position, _ events.Time) { out.Folded = at })
 	out.Lag = uint64(max(head.Position, out.Folded) - out.Folded)
 	return out, nil
 }
 
-// others fills in the gateways on the ledger, and what this one has not brought
-// there yet.
-func (a *API) others(ctx context.Context, out *LedgerState) (err error) {
+// Own is what this process knows without asking the ledger: how far its views
+// are, what waits in its spool, its last checkpoint, and how long events are kept.
+func (a *API) Own() (out LedgerState) {
 	if a.o.Spool != nil {
 		s := a.o.Spool()
 		out.Spool = &s
 	}
+	if a.o.Retention != nil {
+		kept := a.o.Retention()
+		out.Retention = &kept
+	}
+	out.Checkpoint = a.signed()
+	a.o.Engine.View(func(_ routing.View, at events.Position, _ events.Time) { out.Folded = at })
+	return out
+}
+
+// others fills in the gateways on the ledger.
+func (a *API) others(ctx context.Context, out *LedgerState) (err error) {
 	out.Gateways, err = inquiry.Gateways(ctx, a.o.Log, out.Position)
 	for i := range out.Gateways {
 		out.Gateways[i].Own = out.Gateways[i].Writer == a.o.Engine.Writer()

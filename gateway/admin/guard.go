@@ -120,7 +120,7 @@ func jsonOnly(r *http.Request) error {
 	if kind, _, err := mime.ParseMediaType(ct); err == nil && kind == "application/json" {
 		return nil
 	}
-	return problemf(http.StatusForbidden, "bodies are JSON: send Content-Type: application/json (curl -H 'content-type: application/json' -d ...)")
+	return problemf(http.StatusUnsupportedMediaType, "bodies are JSON: send Content-Type: application/json (curl -H 'content-type: application/json' -d ...)")
 }
 
 // Actor is who acted, as operator events record it.

@@ -75,7 +75,7 @@ func Test_B146_admin_endpoints_refuse_strangers(t *testing.T) {
 				if c[0] != "POST" {
 					continue
 				}
-				if status, _, _ := a.call(c[0], c[1], "reason=x", "Content-Type", kind, "Authorization", "Bearer secret"); status != http.StatusForbidden {
+				if status, _, _ := a.call(c[0], c[1], "reason=x", "Content-Type", kind, "Authorization", "Bearer secret"); status != http.StatusUnsupportedMediaType {
 					t.Errorf("%s as %s: %d", c[1], kind, status)
 				}
 			}
@@ -136,5 +136,13 @@ func TestAnUnknownPathAndAWrongMethodAreProblems(t *testing.T) {
 			continue
 		}
 		has(t, c.path, decode(t, body), "type title status detail instance")
+	}
+}
+
+func TestAParkSaysHowItsEndIsWritten(t *testing.T) {
+	a := openRich(t)
+	status, body, _ := a.call(http.MethodPost, "/api/v1/accounts/a/park", `{"reason": "x", "until": "2h"}`)
+	if status != http.StatusBadRequest || !strings.Contains(body, `\"for\": \"2h\"`) {
+		t.Errorf("%d %s", status, body)
 	}
 }

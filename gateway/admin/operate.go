@@ -92,6 +92,16 @@ func (in *Action) until(now events.Time) (events.Time, error) {
 	return now.Add(d), nil
 }
 
+// exampleOf is a body that a verb takes.
+func exampleOf(verb string) string {
+	for _, v := range Verbs() {
+		if v.Name == verb && v.Ends {
+			return `{"reason": "key rotation", "for": "2h"} or {"reason": "key rotation", "until": "2026-11-30T14:03:00Z"}`
+		}
+	}
+	return `{"reason": "key rotation"}`
+}
+
 // operate makes the handler of one verb.
 func operate(verb string) func(*API, http.ResponseWriter, *http.Request) error {
 	return func(a *API, w http.ResponseWriter, r *http.Request) error {
@@ -103,7 +113,7 @@ func operate(verb string) func(*API, http.ResponseWriter, *http.Request) error {
 			return err
 		}
 		var in Action
-		if err := decode(r, &in, `{"reason": "key rotation"}`); err != nil {
+		if err := decode(r, &in, exampleOf(verb)); err != nil {
 			return err
 		}
 		at, err := a.Operate(r.Context(), id, verb, in)

@@ -36,7 +36,7 @@ func ProblemOf(err error) *Problem {
 	switch {
 	case errors.As(err, &p):
 		return p
-	case errors.Is(err, inquiry.ErrUnknownRequest), errors.Is(err, inquiry.ErrNoTrouble), errors.Is(err, inquiry.ErrUnknownFeed):
+	case errors.Is(err, inquiry.ErrUnknownRequest), errors.Is(err, inquiry.ErrNotYet), errors.Is(err, inquiry.ErrNoTrouble), errors.Is(err, inquiry.ErrUnknownFeed):
 		return problemf(http.StatusNotFound, "%s", err)
 	case errors.Is(err, inquiry.ErrUnknownAccount):
 		return problemf(http.StatusNotFound, "%s; %s/accounts lists those that are", err, prefix)

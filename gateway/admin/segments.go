@@ -83,9 +83,8 @@ func Segments(ctx context.Context, log Layouts, size events.Position) ([]Segment
 // parts fills in how the ledger is divided, what it takes, and how long it is kept.
 func (a *API) parts(ctx context.Context, out *LedgerState) (err error) {
 	var size events.Position
-	if a.o.Retention != nil {
-		kept := a.o.Retention()
-		out.Retention, size = &kept, kept.Segment
+	if out.Retention != nil {
+		size = out.Retention.Segment
 	}
 	if out.Segments, err = Segments(ctx, a.o.Log, size); err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 type ledgerPage struct {
 	admin.LedgerState
 	Where  string
+	Away   string // why the ledger does not answer: only what this process knows stands there
 	Checks []admin.Check
 	Feeds  []inquiry.Feed
 	Job    *jobState // the last verification
@@ -25,23 +26,30 @@ const ledgerTemplate = "ledger"
 
 func ledgerPageOf(v *visit) (p ledgerPage, err error) {
 	p = ledgerPage{Where: v.frame.About.Ledger, Lately: inquiry.Lately}
-	if p.LedgerState, err = v.c.api.LedgerState(v.r.Context(), inquiry.Moment{}); err != nil {
-		return p, err
-	}
-	if m, past := v.moment(); past {
-		if p.AsOf, err = inquiry.Place(v.r.Context(), v.c.api.Log(), m); err != nil {
-			return p, err
-		}
-	}
-	if p.Feeds, err = v.c.api.Feeds(v.r.Context()); err != nil {
-		return p, err
-	}
 	p.Checks = v.c.api.Checks(v.r.Context())
 	if b := v.c.jobs.last(ledgerTemplate); b != nil {
 		s := b.State()
 		p.Job = &s
 	}
-	return p, nil
+	if err = p.ask(v); err != nil && admin.ProblemOf(err).Status == http.StatusServiceUnavailable && v.r.Context().Err() == nil {
+		p.LedgerState, p.Away = v.c.api.Own(), admin.ProblemOf(err).Detail
+		return p, nil
+	}
+	return p, err
+}
+
+// ask fills in what the ledger itself says.
+func (p *ledgerPage) ask(v *visit) (err error) {
+	if p.LedgerState, err = v.c.api.LedgerState(v.r.Context(), inquiry.Moment{}); err != nil {
+		return err
+	}
+	if m, past := v.moment(); past {
+		if p.AsOf, err = inquiry.Place(v.r.Context(), v.c.api.Log(), m); err != nil {
+			return err
+		}
+	}
+	p.Feeds, err = v.c.api.Feeds(v.r.Context())
+	return err
 }
 
 func ledgerView(v *visit) error {

@@ -118,8 +118,8 @@ func (v *visit) at() error {
 		return badRequest("That instant has not come yet: the ledger holds the past.")
 	}
 	f.At = t
-	if f.First, err = v.c.start.of(v.r.Context(), v.c.api); err != nil {
-		return err
+	if f.First, err = v.c.start.of(v.r.Context(), v.c.api); err != nil && admin.ProblemOf(err).Status != http.StatusServiceUnavailable {
+		return err // a ledger that is away is told where it is asked
 	}
 	return nil
 }

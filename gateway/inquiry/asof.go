@@ -2,6 +2,7 @@ package inquiry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/waybill/waybill/events"
@@ -91,7 +92,26 @@ func Accounts(ctx context.Context, log Log, m Moment, id, model string) ([]story
 	if _, err := views.To(ctx, log, at, nil, nil, v); err != nil {
 		return nil, err
 	}
-	return rows(v, Lookup(ctx, log), at, now, id, model)
+	out, err := rows(v, Lookup(ctx, log), at, now, id, model)
+	if errors.Is(err, ErrUnknownAccount) {
+		err = absent(ctx, log, ledger.Filter{Account: id, Kinds: []events.Kind{events.KindAccountEnrolled}}, "it was enrolled", err)
+		if errors.Is(err, ErrNotYet) {
+			err = fmt.Errorf("account %s: %w", id, err)
+		}
+	}
+	return out, err
+}
+
+// absent says why something is not there at a moment: it came later, or unknown.
+func absent(ctx context.Context, log Log, f ledger.Filter, began string, unknown error) error {
+	got, err := log.Read(ctx, 0, f, 1)
+	if err != nil {
+		return err
+	}
+	if len(got) == 0 {
+		return unknown
+	}
+	return fmt.Errorf("%w: %s at %s, position %d", ErrNotYet, began, got[0].RecordedAt, got[0].Position)
 }
 
 func rows(v *admission.View, look story.Lookup, at events.Position, now events.Time, id, model string) ([]story.Account, error) {

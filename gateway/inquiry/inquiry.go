@@ -23,6 +23,8 @@ var (
 	ErrUnknownRequest = errors.New("the ledger knows no such request (what an unknown caller sends, and lists of models, leave no event; the log names them)")
 	// ErrUnknownAccount: no such account was enrolled by then.
 	ErrUnknownAccount = errors.New("no such account was enrolled")
+	// ErrNotYet: the ledger knows it, but did not at the moment asked about.
+	ErrNotYet = errors.New("not yet at that instant")
 	// ErrBeyondHead: the position asked for is not written yet.
 	ErrBeyondHead = errors.New("position is beyond the ledger's head")
 	// ErrNoTrouble: no request was refused or failed.

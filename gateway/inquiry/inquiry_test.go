@@ -62,6 +62,22 @@ func TestEveryRequestHasItsStory(t *testing.T) {
 	})
 }
 
+func TestWhatCameLaterIsNotYetThere(t *testing.T) {
+	stores(t, func(t *testing.T, g *played.Gateway) {
+		s := g.Incident()
+		first := inquiry.Moment{Position: 1}
+		if _, err := inquiry.StoryAt(t.Context(), g.Log, first, s.Served); !errors.Is(err, inquiry.ErrNotYet) || !strings.Contains(err.Error(), "it began at 2026-") {
+			t.Errorf("a request: %v", err)
+		}
+		if _, err := inquiry.Accounts(t.Context(), g.Log, first, "a", ""); !errors.Is(err, inquiry.ErrNotYet) {
+			t.Errorf("an account: %v", err)
+		}
+		if _, err := inquiry.StoryAt(t.Context(), g.Log, first, uuid.New()); !errors.Is(err, inquiry.ErrUnknownRequest) {
+			t.Errorf("no request: %v", err)
+		}
+	})
+}
+
 func TestTroubleIsTheLastRefusedOrFailedRequest(t *testing.T) {
 	stores(t, func(t *testing.T, g *played.Gateway) {
 		if _, err := inquiry.Trouble(t.Context(), g.Log, inquiry.Moment{}); !errors.Is(err, inquiry.ErrNoTrouble) {
@@ -216,7 +232,7 @@ func TestAccountsAsOfAMoment(t *testing.T) {
 		if _, err := inquiry.Accounts(t.Context(), g.Log, inquiry.Moment{Position: 1 << 40}, "", ""); !errors.Is(err, inquiry.ErrBeyondHead) {
 			t.Fatalf("beyond the head: %v", err)
 		}
-		if _, err := inquiry.Accounts(t.Context(), g.Log, inquiry.Moment{Now: g.Now()}, "nobody", ""); !errors.Is(err, inquiry.ErrUnknownAccount) {
+		if _, err := inquiry.Accounts(t.Context(), g.Log, inquiry.Moment{Now: g.Now()}, "nobody", ""); !errors.Is(err, inquiry.ErrUnknownAccount) || errors.Is(err, inquiry.ErrNotYet) {
 			t.Fatalf("unknown account: %v", err)
 		}
 		all, err := inquiry.Accounts(t.Context(), g.Log, inquiry.Moment{Time: played.Begin.Add(-time.Hour)}, "", "")

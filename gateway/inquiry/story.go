@@ -37,7 +37,7 @@ func StoryAt(ctx context.Context, log Log, m Moment, id uuid.UUID) (s story.Requ
 		}
 	}
 	if len(own) == 0 {
-		return s, fmt.Errorf("request %s: %w", id, ErrUnknownRequest)
+		return s, fmt.Errorf("request %s: %w", id, absent(ctx, log, ledger.Filter{Request: id}, "it began", ErrUnknownRequest))
 	}
 	b := story.NewBuilder(id)
 	a, from, err := auditFrom(ctx, log, own, b)

@@ -48,7 +48,7 @@ func reading(since time.Duration, now time.Time) object {
 		"source":      "sandbox-console",
 		"observed_at": now.UTC().Format(time.RFC3339Nano),
 		"windows": []object{{
-			"name": "5h", "used_percent": used, "reached": used == 100,
+			"name": "weekly", "used_percent": used, "reached": used == 100,
 			"resets_at": now.Add(72 * time.Hour).UTC().Format(time.RFC3339),
 		}},
 	}

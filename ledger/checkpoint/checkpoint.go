@@ -28,6 +28,8 @@ var (
 	ErrEmpty = errors.New("the ledger is empty")
 	// ErrMalformed says that a text is no checkpoint.
 	ErrMalformed = errors.New("not a checkpoint of a Waybill ledger")
+	// ErrOtherKey says that a checkpoint is signed, but not by the key at hand.
+	ErrOtherKey = errors.New("signed by another key")
 )
 
 // origin begins the first line of a checkpoint; the ledger's id follows.
@@ -100,6 +102,10 @@ func (c Checkpoint) Sign(s note.Signer) ([]byte, error) {
 // Open checks a note's signature and reads it.
 func Open(msg []byte, v note.Verifier) (Checkpoint, error) {
 	n, err := note.Open(msg, note.VerifierList(v))
+	var other *note.UnverifiedNoteError
+	if errors.As(err, &other) && len(other.Note.UnverifiedSigs) > 0 {
+		err = ErrOtherKey
+	}
 	if err != nil {
 		return Checkpoint{}, fmt.Errorf("open checkpoint: %w", err)
 	}

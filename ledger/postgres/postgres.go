@@ -10,6 +10,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -242,6 +244,22 @@ func (s *Store) Close() error {
 	return nil
 }
 
+// once says each line of an error once: a server is tried with TLS and without,
+// and fails alike.
+type once struct{ error }
+
+func (e once) Error() string {
+	var lines []string
+	for line := range strings.Lines(e.error.Error()) {
+		if line = strings.TrimSpace(line); line != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, " ")
+}
+
+func (e once) Unwrap() error { return e.error }
+
 // unavailable marks what may pass by itself: lost connections, a server that
 // restarts or is out of something, a lock or a deadline missed.
 func unavailable(err error) error {
@@ -250,7 +268,7 @@ func unavailable(err error) error {
 	case err == nil, errors.Is(err, context.Canceled):
 		return err
 	case !errors.As(err, &pg):
-		return fmt.Errorf("%w: %w", ledger.ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", ledger.ErrUnavailable, once{err})
 	}
 	if pg.Code == "XX001" || pg.Code == "XX002" { // data or an index are corrupted
 		return fmt.Errorf("%w: %w", ledger.ErrBroken, err)

@@ -48,6 +48,14 @@ func Span(d time.Duration) string {
 	return units(d, 24*time.Hour, "days", time.Hour, "h", 14*24*time.Hour)
 }
 
+// Count is a number of things for people: "1 event", "2 events".
+func Count(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}
+
 // Bytes is a number of them for people, in the largest unit that it fills.
 func Bytes(n int64) string {
 	const units = "KMGTP"

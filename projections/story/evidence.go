@@ -20,7 +20,7 @@ func Summary(e *events.Event) string {
 	case *events.AccountRetired:
 		return joined("retired", p.Cause)
 	case *events.PolicyAdopted:
-		return fmt.Sprintf("policy %s adopted: %d model names, %d clients", short(p.Digest), len(p.Document.Models), len(p.Document.Clients))
+		return fmt.Sprintf("policy %s adopted: %s, %s", short(p.Digest), Count(len(p.Document.Models), "model name"), Count(len(p.Document.Clients), "client"))
 	case *events.QuotaFetched:
 		return readingSummary(&p.Reading, e.ObservedAt)
 	case *events.QuotaFetchFailed:
@@ -39,7 +39,7 @@ func requestSummary(e *events.Event) string {
 	case *events.RequestRefused:
 		return fmt.Sprintf("refused with %d %s%s", p.Status, p.Code, retryAfter(p.RetryAfter, p.RetrySource))
 	case *events.CandidatesListed:
-		return fmt.Sprintf("list of %d candidates", len(p.Verdicts))
+		return "list of " + Count(len(p.Verdicts), "candidate")
 	case *events.TrialClaimed:
 		return "trial claimed for " + cells(p.Trial.Cells)
 	case *events.TrialPassed:

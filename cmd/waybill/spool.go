@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/waybill/waybill/gateway/admin"
@@ -76,7 +77,11 @@ func spoolingNote(o *engine.Outage) string {
 // is what nothing can be recorded in then.
 func (s *service) spoolCheck() admin.Check {
 	o, _ := s.engine.Outage()
-	return admin.Check{Name: "spool", OK: true, Note: story.Bytes(o.Bytes) + " of " + story.Bytes(o.Max)}
+	c := admin.Check{Name: "spool", OK: true, Note: story.Bytes(o.Bytes) + " of " + story.Bytes(o.Max)}
+	if d := s.engine.Damaged(); d != nil {
+		c.Note += fmt.Sprintf("; what the last run left was changed: %d events of it are not in the ledger and are kept aside, the log says where", d.Lost)
+	}
+	return c
 }
 
 // spoolState is what people are told of the spool.
@@ -91,6 +96,10 @@ func doctorSpool(ctx context.Context, e config.Environment) symptom {
 	path, err := spoolPath(e)
 	if err != nil {
 		f.Note = err.Error()
+		return f
+	}
+	if broken := sqlite.Broken(path); len(broken) > 0 {
+		f.Note = strings.Join(broken, ", ") + ": set aside, since it was not what a gateway had written; `waybill events --ledger sqlite:FILE` shows it. What it holds from its fault on is in no ledger; move it away when you have seen to it"
 		return f
 	}
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {

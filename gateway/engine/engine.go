@@ -74,7 +74,8 @@ type Observer interface {
 // Engine decides and records. Safe for concurrent use.
 type Engine struct {
 	log     *ledger.Log
-	spool   *spool.Spool // nil: there is none
+	spool   *spool.Spool    // nil: there is none
+	damaged *spool.Replayed // what the last run's spool became where it was changed; nil: it was not
 	relaxed bool
 	strict  bool
 	logger  *slog.Logger
@@ -205,12 +206,21 @@ func (e *Engine) replay(ctx context.Context) error {
 	if e.spool == nil {
 		return nil
 	}
-	n, err := e.spool.Replay(ctx, e.log)
-	if n > 0 {
-		e.logger.Info("appended what the last run left in the spool", "events", n)
+	r, err := e.spool.Replay(ctx, e.log)
+	if r.Events > 0 {
+		e.logger.Info("appended what the last run left in the spool", "events", r.Events)
+	}
+	if r.Fault != nil {
+		e.damaged = &r
+		e.logger.Error("what the last run left in the spool was changed since; from there on nothing of it is in the ledger, and the spool is kept aside",
+			"fault", r.Fault, "events", r.Lost, "kept", r.Aside)
 	}
 	return err
 }
+
+// Damaged is what became of the last run's spool where it was not what had been
+// written to it; nil: it was, or there was none.
+func (e *Engine) Damaged() *spool.Replayed { return e.damaged }
 
 // bindSpool tells the spool which ledger it is for.
 func (e *Engine) bindSpool(ctx context.Context) error {

@@ -152,6 +152,50 @@ func TestVerifyNamesThePositionOfWhatIsWrong(t *testing.T) {
 	}
 }
 
+// TestAWritersCountHasNoGap: an event that never came to the chain, or two that
+// changed places before they did, show in their writer's own count.
+func TestAWritersCountHasNoGap(t *testing.T) {
+	for name, row := range map[string]struct {
+		count func(uint64) uint64
+		at    events.Position
+	}{
+		"as it was written":  {func(n uint64) uint64 { return n }, 0},
+		"one is missing":     {func(n uint64) uint64 { return n + n/9 }, 9},
+		"two changed places": {swapped, 9},
+		"one is there twice": {func(n uint64) uint64 { return n - n/9 + n/18 }, 9},
+		"it begins with 41":  {func(n uint64) uint64 { return n + 40 }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := ledgertest.NewMemory()
+			drafts := ledgertest.NewMaker().Drafts(17)
+			for i := range drafts {
+				drafts[i].WriterSeq = row.count(drafts[i].WriterSeq)
+				drafts[i].Data = &events.OperatorReleased{OperatorAction: events.OperatorAction{Actor: "admin", Reason: "none"}}
+			}
+			log := ledger.Open(m)
+			defer log.Close()
+			if _, err := log.Append(t.Context(), drafts...); err != nil {
+				t.Fatal(err)
+			}
+			v, err := inquiry.Verify(t.Context(), log, inquiry.VerifyOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f := v.Fault; (f == nil || f.Kind != ledger.FaultWriter) != (row.at == 0) || row.at != 0 && f.Position != row.at {
+				t.Errorf("%+v", f)
+			}
+		})
+	}
+}
+
+// swapped changes 9 and 10.
+func swapped(n uint64) uint64 {
+	if n == 9 || n == 10 {
+		return 19 - n
+	}
+	return n
+}
+
 // longer says that its ledger goes on for one more event.
 type longer struct{ inquiry.Log }
 

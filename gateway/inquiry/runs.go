@@ -97,7 +97,7 @@ func (c *check) walk(ctx context.Context, log Log, r run, head events.Position, 
 
 // begin starts the check of a run.
 func (c *check) begin(r run) {
-	c.chain = ledger.NewChecker(r.after)
+	c.chain, c.counts = ledger.NewChecker(r.after), ledger.Counts{}
 	c.fault(c.passed(r.after))
 }
 

@@ -52,7 +52,7 @@ type Skipped struct {
 // Fault is the first thing that is wrong.
 type Fault struct {
 	Position events.Position `json:"position"`
-	Kind     string          `json:"kind"` // chain, gap, order, unreadable, decision, snapshot
+	Kind     string          `json:"kind"` // chain, gap, order, unreadable, decision, snapshot, head, writer, archive
 	Detail   string          `json:"detail"`
 }
 
@@ -172,6 +172,7 @@ var errFault = errors.New("fault")
 // check is a verification under way.
 type check struct {
 	chain   *ledger.Checker
+	counts  ledger.Counts // of the writers; anew behind what cannot be read
 	audit   *audit.Auditor
 	proof   *views.Proof // of the stored states; with the audit
 	verdict *Verdict
@@ -219,6 +220,10 @@ func (c *check) held(r *ledger.Row) *ledger.Fault {
 
 func (c *check) next(ctx context.Context, r *ledger.Row, link ledger.Link, e *events.Event, err error) error {
 	if f := c.chain.Linked(r, link); f != nil {
+		c.fault(f)
+		return errFault
+	}
+	if f := c.counts.Next(r); f != nil {
 		c.fault(f)
 		return errFault
 	}

@@ -5,6 +5,7 @@ package ledgertest
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -26,6 +27,7 @@ type Memory struct {
 	after  []error // of the next commits: they take effect all the same
 	hold   chan struct{}
 	count  int
+	aside  [][]ledger.Row
 }
 
 // NewMemory is an empty store on the wall clock (or a bubble's).
@@ -229,6 +231,29 @@ func (m *Memory) Empty(at events.Position) (bool, error) {
 	m.rows = nil
 	clear(m.byID)
 	return true, nil
+}
+
+// SetAside keeps the rows away and makes the store empty.
+func (m *Memory) SetAside() (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return "", ledger.ErrClosed
+	}
+	m.aside = append(m.aside, m.rows)
+	m.rows = nil
+	clear(m.byID)
+	return fmt.Sprint("memory ", len(m.aside)), nil
+}
+
+// Aside are the rows that were set aside last.
+func (m *Memory) Aside() []ledger.Row {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.aside) == 0 {
+		return nil
+	}
+	return m.aside[len(m.aside)-1]
 }
 
 // Tamper changes a stored row in place, as no ledger allows.

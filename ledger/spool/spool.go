@@ -35,6 +35,9 @@ type Store interface {
 	// Empty throws away every row if the newest is still the one at a
 	// position, and says whether it did.
 	Empty(at events.Position) (bool, error)
+	// SetAside keeps every row elsewhere, where nobody appends it, and leaves
+	// the store empty. It says where.
+	SetAside() (where string, err error)
 }
 
 // reserveShare is the part of the bound that is kept for the outcomes of what
@@ -56,7 +59,7 @@ type Spool struct {
 // Replay. max is the bound in bytes.
 func Open(ctx context.Context, s Store, maxBytes int64) (*Spool, error) {
 	m := &marked{Store: s}
-	if _, _, err := Left(ctx, m); err != nil {
+	if _, _, err := Left(ctx, m); err != nil && !errors.Is(err, ledger.ErrBroken) { // Replay tells of that
 		return nil, fmt.Errorf("open spool: %w", err)
 	}
 	m.size.Store(s.Size())
@@ -158,6 +161,14 @@ func (m *marked) Empty(at events.Position) (bool, error) {
 	defer m.mu.Unlock()
 	defer func() { m.size.Store(m.Store.Size()) }()
 	return m.Store.Empty(at)
+}
+
+// SetAside implements Store.
+func (m *marked) SetAside() (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	defer func() { m.size.Store(m.Store.Size()) }()
+	return m.Store.SetAside()
 }
 
 // Left is how many events wait in a store, and of which ledger. ErrNoSpool: it

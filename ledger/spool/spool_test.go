@@ -43,6 +43,11 @@ func (s *shared) TakeOver(ctx context.Context, w uuid.UUID, fn func(context.Cont
 // kept is a spool that holds n events of a ledger, and the ledger.
 func kept(t *testing.T, store ledger.Store, n int) (*spool.Spool, *ledger.Log, []events.Draft) {
 	t.Helper()
+	return keptOn(t, ledgertest.NewMemory(), store, n)
+}
+
+func keptOn(t *testing.T, disk spool.Store, store ledger.Store, n int) (*spool.Spool, *ledger.Log, []events.Draft) {
+	t.Helper()
 	g := ledgertest.NewMaker()
 	log := ledger.OpenWith(store, ledger.Options{Retries: 1, Backoff: time.Millisecond})
 	if _, err := log.Append(t.Context(), g.Drafts(1)...); err != nil {
@@ -52,7 +57,7 @@ func kept(t *testing.T, store ledger.Store, n int) (*spool.Spool, *ledger.Log, [
 	if err != nil {
 		t.Fatal(err)
 	}
-	sp, err := spool.Open(t.Context(), ledgertest.NewMemory(), 1<<30)
+	sp, err := spool.Open(t.Context(), disk, 1<<30)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,8 +92,8 @@ func TestTheDeadWriterIsHeldWhileItsSpoolIsAppended(t *testing.T) {
 			sp, log, drafts := kept(t, store, 2500)
 			writer := drafts[0].Writer
 			store.taken[writer] = tries
-			if n, err := sp.Replay(t.Context(), log); err != nil || n != 2500 {
-				t.Fatalf("%s: %d %v", name, n, err)
+			if n, err := sp.Replay(t.Context(), log); err != nil || n.Events != 2500 || n.Fault != nil {
+				t.Fatalf("%s: %+v %v", name, n, err)
 			}
 			same(t, ids(t, log), drafts)
 			if free := tries < 1<<20; free && (!slices.Contains(store.held, writer) || store.most < 3) {
@@ -107,13 +112,13 @@ func TestAReplayThatIsCutOffIsDoneAgain(t *testing.T) {
 		sp, log, drafts := kept(t, store, 2500)
 		store.FailAfter(errors.New("cut"), errors.New("cut"))
 		if n, err := sp.Replay(t.Context(), log); err == nil {
-			t.Fatalf("%d were appended to a ledger that is away", n)
+			t.Fatalf("%+v were appended to a ledger that is away", n)
 		}
 		if n, err := sp.Waiting(t.Context()); n != 2500 || err != nil {
 			t.Errorf("%d wait, %v", n, err)
 		}
-		if n, err := sp.Replay(t.Context(), log); err != nil || n != 2500 {
-			t.Fatalf("%d %v", n, err)
+		if n, err := sp.Replay(t.Context(), log); err != nil || n.Events != 2500 || n.Fault != nil {
+			t.Fatalf("%+v %v", n, err)
 		}
 		same(t, ids(t, log), drafts)
 		if n, err := sp.Waiting(t.Context()); n != 0 || err != nil || sp.Size() != 0 {
@@ -164,4 +169,77 @@ func TestARoomIsFullWhileAnEighthIsLeft(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// holed is a spool's disk from which rows were removed.
+type holed struct {
+	*ledgertest.Memory
+	hole events.Position
+}
+
+func (h *holed) Scan(ctx context.Context, after events.Position, f ledger.Filter, limit int, fn func(*ledger.Row) error) error {
+	return h.Memory.Scan(ctx, after, f, limit, func(r *ledger.Row) error {
+		if r.Position == h.hole {
+			return nil
+		}
+		return fn(r)
+	})
+}
+
+func TestWhatIsNotWhatWasSpooledIsNotAppended(t *testing.T) {
+	const at = 700 // of the spool, whose first row is the mark
+	for name, row := range map[string]struct {
+		do   func(d *holed)
+		kind string
+	}{
+		"a payload edited under its hash": {func(d *holed) {
+			d.Tamper(at, func(r *ledger.Row) {
+				r.Payload = append(r.Payload[:0:0], r.Payload...)
+				r.Payload[len(r.Payload)-1] ^= 1
+			})
+		}, ledger.FaultChain},
+		"a row removed": {func(d *holed) { d.hole = at }, ledger.FaultGap},
+		"two rows swapped": {func(d *holed) {
+			var a, b ledger.Row
+			d.Tamper(at, func(r *ledger.Row) { a = *r })
+			d.Tamper(at+1, func(r *ledger.Row) { b = *r; *r = a; r.Position = at + 1 })
+			d.Tamper(at, func(r *ledger.Row) { *r = b; r.Position = at })
+		}, ledger.FaultChain},
+		"a count changed and every hash made right again": {func(d *holed) {
+			var last events.Hash
+			for p := events.Position(1); p <= 1501; p++ {
+				d.Tamper(p, func(r *ledger.Row) {
+					if p >= at {
+						r.WriterSeq++
+						r.Hash = events.Chain(last, r.Position, r.RecordedAt, r.ContentHash())
+					}
+					last = r.Hash
+				})
+			}
+		}, ledger.FaultWriter},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				disk := &holed{Memory: ledgertest.NewMemory()}
+				sp, log, drafts := keptOn(t, disk, ledgertest.NewMemory(), 1500)
+				row.do(disk)
+				r, err := sp.Replay(t.Context(), log)
+				if err != nil || r.Fault == nil || r.Fault.Position != at || r.Fault.Kind != row.kind || r.Events != at-2 || r.Lost != 1500-(at-2) {
+					t.Fatalf("%+v %v %v", r, r.Fault, err)
+				}
+				same(t, ids(t, log), drafts[:at-2])
+				if r.Aside == "" || len(disk.Aside()) != 1501 {
+					t.Errorf("kept: %d rows in %q", len(disk.Aside()), r.Aside)
+				}
+				disk.hole = 0
+				sp.Bind(drafts[0].ID)
+				if _, err := sp.Submit(ledger.Awaited, drafts[at]).Wait(t.Context()); err != nil {
+					t.Errorf("the spool takes nothing more: %v", err)
+				}
+				if err := errors.Join(sp.Close(), log.Close()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
 }

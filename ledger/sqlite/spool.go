@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/waybill/waybill/events"
@@ -130,6 +132,47 @@ func (s *Spool) Empty(at events.Position) (bool, error) {
 		return false, fmt.Errorf("empty spool %s: %w", s.path, err)
 	}
 	return true, nil
+}
+
+// SetAside implements spool.Store: the file gets the first free name behind its
+// own, and stays for whoever looks into it.
+func (s *Spool) SetAside() (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.store == nil {
+		return "", ledger.ErrClosed
+	}
+	err := s.store.Close()
+	s.store = nil
+	where := ""
+	for n := 1; where == ""; n++ {
+		if name := fmt.Sprintf("%s%s%d", s.path, brokenSuffix, n); !exists(name) {
+			where = name
+		}
+	}
+	for _, suffix := range suffixes {
+		if exists(s.path + suffix) {
+			err = errors.Join(err, os.Rename(s.path+suffix, where+suffix))
+		}
+	}
+	if err = errors.Join(err, durable.Dir(filepath.Dir(s.path))); err != nil {
+		return where, fmt.Errorf("set spool %s aside: %w", s.path, err)
+	}
+	return where, nil
+}
+
+// brokenSuffix, and a number behind it, names a spool that was set aside.
+const brokenSuffix = ".broken-"
+
+// Broken are the spools that were set aside beside a path.
+func Broken(path string) []string {
+	all, _ := filepath.Glob(path + brokenSuffix + "*") // a pattern of ours
+	return slices.DeleteFunc(all, func(name string) bool { return strings.HasSuffix(name, "-wal") || strings.HasSuffix(name, "-shm") })
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // Close implements ledger.Store.

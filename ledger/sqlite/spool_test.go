@@ -133,8 +133,8 @@ func TestWhatASpoolHoldsReachesItsLedgerOnce(t *testing.T) {
 	if _, err := log.Append(t.Context(), drafts[:700]...); err != nil { // a commit whose outcome nobody heard of
 		t.Fatal(err)
 	}
-	if n, err := sp.Replay(t.Context(), log); err != nil || n != 2500 {
-		t.Fatalf("%d %v", n, err)
+	if n, err := sp.Replay(t.Context(), log); err != nil || n.Events != 2500 {
+		t.Fatalf("%+v %v", n, err)
 	}
 	if n, err := sp.Waiting(t.Context()); n != 0 || err != nil {
 		t.Errorf("%d wait still, %v", n, err)
@@ -147,6 +147,23 @@ func TestWhatASpoolHoldsReachesItsLedgerOnce(t *testing.T) {
 	for i := range drafts {
 		if got[i] != drafts[i].ID {
 			t.Fatalf("event %d stands elsewhere", i)
+		}
+	}
+}
+
+func TestASpoolThatIsSetAsideIsKept(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "spool.db")
+	s, g := openSpool(t, path), ledgertest.NewMaker()
+	for n := 1; n <= 2; n++ {
+		if _, err := s.Commit(t.Context(), g.Records(10*n)); err != nil {
+			t.Fatal(err)
+		}
+		where, err := s.SetAside()
+		if err != nil || there(path) || len(sqlite.Broken(path)) != n || sqlite.Broken(path)[n-1] != where {
+			t.Fatalf("%s of %v: %v", where, sqlite.Broken(path), err)
+		}
+		if v := verify(t, where, ledger.VerifyOptions{}); v.Fault != nil || v.Positions != uint64(10*n) {
+			t.Errorf("%+v", v)
 		}
 	}
 }

@@ -3,11 +3,15 @@ package ledger
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/google/uuid"
 
 	"github.com/waybill/waybill/events"
 )
+
+// ErrUnreadable: something that a book keeps cannot be read; the rest can.
+var ErrUnreadable = errors.New("unreadable")
 
 // Book is what a consumer of committed events keeps beside the ledger: its
 // place, and the messages that it would not take. None of it is a fact about
@@ -22,7 +26,8 @@ type Book interface {
 	Keep(ctx context.Context, at events.Position) error
 	// PutAside keeps a message until it is delivered after all.
 	PutAside(ctx context.Context, m Message) error
-	// Aside lists those messages by position.
+	// Aside lists those messages by position. Beside those that can be read it
+	// gives ErrUnreadable for those that cannot.
 	Aside(ctx context.Context) ([]Message, error)
 	// Requeue marks messages for delivery, all of them without ids, and says
 	// how many it found.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -80,11 +81,7 @@ func connectFeed(o *feed.Options, f *config.Feed) error {
 // error in the log and a growing lag; requests are served all the same.
 func (s *service) runFeeds() {
 	for _, r := range s.feeds {
-		s.background.Go(func() {
-			if err := r.Run(s.life); err != nil {
-				s.log.Error("a feed stopped", "error", err)
-			}
-		})
+		s.background.Go(func() { r.Run(s.life) })
 	}
 	if len(s.feeds) > 0 {
 		s.background.Go(func() { s.watchSelf(s.life) })
@@ -102,7 +99,7 @@ func feedGauges(feeds []*feed.Relay) *gauges {
 			if n, err := r.Lag(ctx); err == nil {
 				tell(lag, float64(n), r.Name())
 			}
-			if all, err := r.Book().Aside(ctx); err == nil {
+			if all, err := r.Book().Aside(ctx); err == nil || errors.Is(err, ledger.ErrUnreadable) {
 				tell(poisoned, float64(len(all)), r.Name())
 			}
 		}

@@ -42,7 +42,15 @@ func (c *feedsCommand) Run(ctx context.Context, s *std, _ []string) error {
 		for _, f := range all {
 			t.row(cell{f.Name, bold}, plain(fmt.Sprint(uint64(f.Position))), plain(fmt.Sprint(f.Lag)), cell{strconv.Itoa(f.Poisoned), poisonColour(f.Poisoned)}, plain(strconv.Itoa(f.Requeued)))
 		}
-		return t.write(s.out)
+		if err := t.write(s.out); err != nil {
+			return err
+		}
+		for _, f := range all {
+			if f.Error != "" {
+				fmt.Fprintf(s.out, "%s: %s\n", f.Name, f.Error)
+			}
+		}
+		return nil
 	})
 }
 

@@ -23,6 +23,7 @@ type Feed struct {
 	Lag      uint64          `json:"lag"`      // committed events beyond
 	Poisoned int             `json:"poisoned"` // messages put aside
 	Requeued int             `json:"requeued"` // of these, those that will be delivered again
+	Error    string          `json:"error"`    // what of its books cannot be read; "": all can
 }
 
 // Header says where a ledger ends.
@@ -51,13 +52,15 @@ func Feeds(ctx context.Context, log Header, books ledger.Books) ([]Feed, error) 
 
 func feedOf(ctx context.Context, name string, b ledger.Book, head events.Position) (f Feed, err error) {
 	f.Name = name
-	if f.Position, _, err = b.Place(ctx); err != nil {
-		return f, fmt.Errorf("read feed %s: %w", name, err)
-	}
+	at, _, bad := b.Place(ctx)
 	aside, err := b.Aside(ctx)
-	if err != nil {
+	if err = errors.Join(bad, err); errors.Is(err, ledger.ErrUnavailable) || errors.Is(err, ledger.ErrClosed) || ctx.Err() != nil {
 		return f, fmt.Errorf("read feed %s: %w", name, err)
 	}
+	if err != nil {
+		f.Error = err.Error()
+	}
+	f.Position = at
 	for i := range aside {
 		if aside[i].Requeued {
 			f.Requeued++
@@ -73,7 +76,11 @@ func Poisoned(ctx context.Context, books ledger.Books, name string) ([]ledger.Me
 	if err != nil {
 		return nil, err
 	}
-	return b.Aside(ctx)
+	aside, err := b.Aside(ctx)
+	if errors.Is(err, ledger.ErrUnreadable) {
+		err = nil // Feeds says what cannot be read
+	}
+	return aside, err
 }
 
 // Requeue has messages delivered again, all that were put aside without ids. It

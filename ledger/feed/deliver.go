@@ -3,6 +3,7 @@ package feed
 import (
 	"context"
 	"errors"
+	"log/slog"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
@@ -39,13 +40,28 @@ func (r *Relay) send(ctx context.Context, m *message.Message) (taken bool, err e
 			return false, ctx.Err()
 		case n == r.opt.Attempts || errors.Is(err, ErrRefused):
 			log.Error("a message was put aside", "attempts", n, "error", err)
-			return false, r.opt.Book.PutAside(ctx, refusedOf(m, err))
+			return false, r.putAside(ctx, refusedOf(m, err), log)
 		}
 		log.Warn("a delivery failed", "attempt", n, "again_in", rest, "error", err)
 		if !ledger.Rest(ctx, rest) {
 			return false, ctx.Err()
 		}
 		rest = min(2*rest, backoffCap)
+	}
+}
+
+// putAside keeps a message that was not taken; it must not be lost, so what
+// follows waits until there is a place for it.
+func (r *Relay) putAside(ctx context.Context, m ledger.Message, log *slog.Logger) error {
+	for rest := r.opt.Backoff; ; rest = min(2*rest, backoffCap) {
+		err := r.opt.Book.PutAside(ctx, m)
+		if err == nil || errors.Is(err, ledger.ErrClosed) {
+			return err
+		}
+		log.Error("a message could not be put aside", "again_in", rest, "error", err)
+		if !ledger.Rest(ctx, rest) {
+			return ctx.Err()
+		}
 	}
 }
 

@@ -66,7 +66,7 @@ func (s shelf) Place(context.Context) (at events.Position, known bool, err error
 	}
 	n, err := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64)
 	if err != nil {
-		return 0, false, fmt.Errorf("read %s: %w", string(s)+placeExt, err)
+		return 0, false, fmt.Errorf("%s: %w: want the last position that is delivered; without the file the feed begins at the ledger's end", string(s)+placeExt, ledger.ErrUnreadable)
 	}
 	return events.Position(n), true, nil
 }
@@ -102,6 +102,7 @@ func (s shelf) Aside(context.Context) ([]ledger.Message, error) {
 		return nil, err
 	}
 	var out []ledger.Message
+	var bad error
 	for _, e := range entries {
 		if ext := filepath.Ext(e.Name()); ext != refusedExt && ext != requeuedExt {
 			continue // what a crash left half written
@@ -111,24 +112,28 @@ func (s shelf) Aside(context.Context) ([]ledger.Message, error) {
 			continue // delivered meanwhile
 		}
 		if err != nil {
-			return nil, err
+			bad = errors.Join(bad, err)
+			continue
 		}
 		out = append(out, m)
 	}
 	slices.SortFunc(out, func(a, b ledger.Message) int {
 		return cmp.Or(cmp.Compare(a.Position, b.Position), strings.Compare(a.ID.String(), b.ID.String()))
 	})
-	return out, nil
+	return out, bad
 }
 
 func (s shelf) read(name string) (m ledger.Message, err error) {
 	path := filepath.Join(string(s)+asideExt, name)
 	b, err := os.ReadFile(path)
-	if err != nil {
-		return m, err
+	if err == nil {
+		err = json.Unmarshal(b, &m)
 	}
-	if err := json.Unmarshal(b, &m); err != nil {
-		return m, fmt.Errorf("read %s: %w", path, err)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return m, err
+	case err != nil:
+		return m, fmt.Errorf("%s: %w: %w", path, ledger.ErrUnreadable, err)
 	}
 	m.Requeued = filepath.Ext(name) == requeuedExt
 	return m, nil
@@ -137,6 +142,9 @@ func (s shelf) read(name string) (m ledger.Message, err error) {
 // Requeue implements ledger.Book.
 func (s shelf) Requeue(ctx context.Context, ids ...uuid.UUID) (int, error) {
 	all, err := s.Aside(ctx)
+	if errors.Is(err, ledger.ErrUnreadable) {
+		err = nil // what can be read goes on
+	}
 	n := 0
 	for i := range all {
 		if err != nil || len(ids) > 0 && !slices.Contains(ids, all[i].ID) {

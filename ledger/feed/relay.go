@@ -60,6 +60,7 @@ type Relay struct {
 	holds atomic.Bool   // this process delivers
 	saved events.Position
 	told  chan Letter
+	ails  string // what its books last failed with, "" when they work
 
 	telling atomic.Int64 // letters of told that are not done with
 }
@@ -111,10 +112,15 @@ func (r *Relay) Lag(ctx context.Context) (uint64, error) {
 	return uint64(max(h.Position, at) - at), err
 }
 
-// Run publishes until ctx ends (nil), or until the ledger is broken or the book
-// cannot be kept for another reason than that it is away. Of several replicas
-// one delivers. It closes the publisher in the end.
-func (r *Relay) Run(ctx context.Context) error {
+// ErrAhead: a place lies beyond the ledger's end, so that this ledger is not the
+// one that was delivered from.
+var ErrAhead = errors.New("the place lies beyond the ledger's end")
+
+// Run publishes until ctx ends, and closes the publisher then. Of several
+// replicas one delivers. What fails is tried again, but for a broken ledger and
+// a place beyond it: then the log says that the feed stopped, and what no event
+// tells of is still sent.
+func (r *Relay) Run(ctx context.Context) {
 	defer func() {
 		if err := r.opt.Publisher.Close(); err != nil {
 			r.opt.Logger.Warn("a publisher did not close", "feed", r.opt.Name, "error", err)
@@ -125,30 +131,55 @@ func (r *Relay) Run(ctx context.Context) error {
 		defer close(telling)
 		r.tell(ctx)
 	}()
-	var err error
-	r.log.Lease(ctx, "feed/"+r.opt.Name, func(ctx context.Context) { err = r.hold(ctx) })
-	if err != nil {
-		err = fmt.Errorf("feed %s: %w", r.opt.Name, err)
-	}
+	r.log.Lease(ctx, "feed/"+r.opt.Name, func(ctx context.Context) {
+		if err := r.hold(ctx); err != nil {
+			r.opt.Logger.Error("a feed stopped", "feed", r.opt.Name, "error", err)
+		}
+	})
 	<-telling
-	return err
 }
 
 // hold delivers while this process is the one that does.
 func (r *Relay) hold(ctx context.Context) error {
+	rest := saveEvery
 	for {
+		before := r.at.Load()
 		err := r.serve(ctx)
 		switch {
 		case ctx.Err() != nil || errors.Is(err, ledger.ErrClosed):
 			return nil
-		case !errors.Is(err, ledger.ErrUnavailable):
+		case errors.Is(err, ledger.ErrBroken), errors.Is(err, ErrAhead):
 			return err
+		case errors.Is(err, ledger.ErrUnavailable) || r.at.Load() != before:
+			rest = saveEvery
 		}
-		r.opt.Logger.Warn("a feed waits for the ledger", "feed", r.opt.Name, "error", err)
-		if !ledger.Rest(ctx, saveEvery) {
+		r.opt.Logger.Warn("a feed waits", "feed", r.opt.Name, "again_in", rest, "error", err)
+		if !ledger.Rest(ctx, rest) {
 			return nil
 		}
+		rest = min(2*rest, backoffCap)
 	}
+}
+
+// known takes an error of the books that delivering can go on beside: it is in
+// the log once, and so is that they work again. Other errors come back.
+func (r *Relay) known(ctx context.Context, err error) error {
+	now := ""
+	switch {
+	case ctx.Err() != nil, errors.Is(err, ledger.ErrUnavailable), errors.Is(err, ledger.ErrClosed):
+		return err
+	case err != nil:
+		now = err.Error()
+	}
+	switch {
+	case now == r.ails:
+	case now == "":
+		r.opt.Logger.Info("a feed's books work again", "feed", r.opt.Name)
+	default:
+		r.opt.Logger.Warn("a feed's books cannot be kept or read; it goes on, and repeats after a crash what it cannot note", "feed", r.opt.Name, "error", err)
+	}
+	r.ails = now
+	return nil
 }
 
 // serve goes on from the place until something fails.
@@ -156,6 +187,13 @@ func (r *Relay) serve(ctx context.Context) (err error) {
 	at, err := r.place(ctx)
 	if err != nil {
 		return err
+	}
+	head, err := r.log.Head(ctx)
+	if err != nil {
+		return err
+	}
+	if at > head.Position {
+		return fmt.Errorf("%w: %d is delivered, the ledger ends at %d: is it restored from an older copy? Remove the feed's place (docs/feeds.md) and start again: it begins at the end", ErrAhead, at, head.Position)
 	}
 	if err := r.opt.Writer.Start(ctx, at); err != nil {
 		return err
@@ -189,13 +227,13 @@ func (r *Relay) follow(ctx context.Context, at events.Position) error {
 	}()
 	tick := time.NewTicker(saveEvery)
 	defer tick.Stop()
-	err := r.requeued(ctx)
+	err := r.known(ctx, r.requeued(ctx))
 	for err == nil {
 		select {
 		case run := <-runs:
 			err = r.run(ctx, run)
 		case <-tick.C:
-			err = errors.Join(r.save(ctx), r.requeued(ctx))
+			err = r.known(ctx, errors.Join(r.save(ctx), r.requeued(ctx)))
 		case err = <-followed:
 			return err
 		}
@@ -246,10 +284,7 @@ func (r *Relay) last(ctx context.Context) error {
 
 // requeued delivers again what was taken out of the messages put aside.
 func (r *Relay) requeued(ctx context.Context) error {
-	aside, err := r.opt.Book.Aside(ctx)
-	if err != nil {
-		return err
-	}
+	aside, bad := r.opt.Book.Aside(ctx)
 	for i := range aside {
 		if !aside[i].Requeued {
 			continue
@@ -259,8 +294,8 @@ func (r *Relay) requeued(ctx context.Context) error {
 			err = r.opt.Book.Drop(ctx, aside[i].ID)
 		}
 		if err != nil {
-			return err
+			return errors.Join(bad, err)
 		}
 	}
-	return nil
+	return bad
 }

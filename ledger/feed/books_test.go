@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,12 +15,36 @@ import (
 	"github.com/waybill/waybill/ledger/feed"
 )
 
+// journal is a log that can be read while it is written.
+type journal struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.b.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.b.String()
+}
+
 // told are options whose log can be read.
-func told(dir string, s *sink) (feed.Options, *bytes.Buffer) {
-	var lines bytes.Buffer
-	o := options(dir, s)
-	o.Logger = slog.New(slog.NewTextHandler(&lines, nil))
-	return o, &lines
+func told(dir string, s *sink) (feed.Options, *journal) {
+	o, lines := options(dir, s), &journal{}
+	o.Logger = slog.New(slog.NewTextHandler(lines, nil))
+	return o, lines
+}
+
+// has says whether exactly these positions were delivered, in order.
+func (s *sink) has(want ...string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Equal(s.got, want)
 }
 
 func write(t *testing.T, text string, path ...string) {
@@ -43,11 +68,10 @@ func TestAMessageThatCannotBeReadStopsNothingAndIsToldOnce(t *testing.T) {
 		_, stop := start(t, l, o)
 		defer stop()
 		add(t, l, retired())
-		time.Sleep(5 * time.Second)
+		time.Sleep(5500 * time.Millisecond)
 		add(t, l, retired())
 		synctest.Wait()
-		slices.Sort(s.got)
-		if len(s.got) != 3 || s.msgs[0].UUID == "" {
+		if !s.has("", "1", "2") {
 			t.Errorf("delivered %v", s.got)
 		}
 		if n := strings.Count(lines.String(), "unreadable"); n != 1 {
@@ -68,10 +92,12 @@ func TestBooksThatCannotBeKeptAreWaitedFor(t *testing.T) {
 		}
 		write(t, "no directory", dir)
 		add(t, l, retired())
-		time.Sleep(3 * time.Second)
+		time.Sleep(3300 * time.Millisecond) // between two looks
+		synctest.Wait()
 		add(t, l, retired())
-		time.Sleep(3 * time.Second)
-		if !slices.Equal(s.got, []string{"1", "2"}) {
+		time.Sleep(3300 * time.Millisecond) // between two looks
+		synctest.Wait()
+		if !s.has("1", "2") {
 			t.Errorf("delivered %v beside its books", s.got)
 		}
 		if !strings.Contains(lines.String(), "level=WARN") {
@@ -83,7 +109,8 @@ func TestBooksThatCannotBeKeptAreWaitedFor(t *testing.T) {
 		if err := os.Rename(dir+".x", dir); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(3 * time.Second)
+		time.Sleep(3300 * time.Millisecond) // between two looks
+		synctest.Wait()
 		if at, err := os.ReadFile(filepath.Join(dir, "f.position")); err != nil || string(at) != "2\n" {
 			t.Errorf("the place is %q, %v", at, err)
 		}
@@ -105,11 +132,13 @@ func TestAMessageThatCannotBePutAsideIsNotLost(t *testing.T) {
 		aside := filepath.Join(dir, "f.aside")
 		write(t, "no directory", aside)
 		add(t, l, retired())
-		time.Sleep(3 * time.Second)
+		time.Sleep(3300 * time.Millisecond) // between two looks
+		synctest.Wait()
 		if err := os.Remove(aside); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Minute)
+		synctest.Wait()
 		if got, err := o.Book.Aside(t.Context()); err != nil || len(got) != 1 || got[0].Position != 1 {
 			t.Errorf("put aside: %+v, %v", got, err)
 		}

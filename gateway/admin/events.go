@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -48,9 +49,14 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) error {
 const streamType = "text/event-stream"
 
 const (
-	beat      = 15 * time.Second // between comments that keep a stream alive
+	beat      = 15 * time.Second // between frames that keep a stream alive and say how far it is
 	sendLimit = 30 * time.Second // for one write; a reader slower than that is let go
 )
+
+// streamPosition is the frame that says how far a stream is: its id is what a
+// reader resumes behind, though no event that it asked for came. No kind of
+// event has this name.
+const streamPosition = "position"
 
 // stream sends events as they are committed (server-sent events): behind
 // Last-Event-ID, else behind after, else from now on.
@@ -89,22 +95,25 @@ func (a *API) follow(w http.ResponseWriter, r *http.Request, f ledger.Filter, af
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(a.life, cancel)()
-	frames, done := make(chan []byte), make(chan struct{})
+	frames, done := make(chan part), make(chan struct{})
 	go func() {
 		defer close(done)
 		_ = a.o.Log.Follow(ctx, after, func(got []events.Event) error { return send(ctx, frames, f, got) }) // the stream ends with it
 	}()
-	s := sender{w: w, c: http.NewResponseController(w)}
+	s := sender{w: w, c: http.NewResponseController(w), at: after}
 	s.begin()
+	_ = s.here() // the first write would tell
 	tick := time.NewTicker(beat)
 	defer tick.Stop()
 	for {
 		var err error
 		select {
-		case frame := <-frames:
-			err = s.send(frame)
+		case p := <-frames:
+			if s.at = p.upTo; len(p.frames) > 0 {
+				err = s.send(p.frames)
+			}
 		case <-tick.C:
-			err = s.send([]byte(": still here\n\n"))
+			err = s.here()
 		case <-done:
 			return nil
 		}
@@ -116,8 +125,14 @@ func (a *API) follow(w http.ResponseWriter, r *http.Request, f ledger.Filter, af
 	}
 }
 
+// part is the frames of what matched up to a position.
+type part struct {
+	frames []byte
+	upTo   events.Position
+}
+
 // send hands the frames of matching events to the writer.
-func send(ctx context.Context, frames chan<- []byte, f ledger.Filter, got []events.Event) error {
+func send(ctx context.Context, frames chan<- part, f ledger.Filter, got []events.Event) error {
 	var b bytes.Buffer
 	for i := range got {
 		if e := &got[i]; f.Match(e) {
@@ -126,11 +141,8 @@ func send(ctx context.Context, frames chan<- []byte, f ledger.Filter, got []even
 			b.WriteString("\n\n")
 		}
 	}
-	if b.Len() == 0 {
-		return nil
-	}
 	select {
-	case frames <- b.Bytes():
+	case frames <- part{b.Bytes(), got[len(got)-1].Position}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -139,14 +151,19 @@ func send(ctx context.Context, frames chan<- []byte, f ledger.Filter, got []even
 
 // sender writes frames, each within its time.
 type sender struct {
-	w http.ResponseWriter
-	c *http.ResponseController
+	w  http.ResponseWriter
+	c  *http.ResponseController
+	at events.Position // what matched up to here was sent
 }
 
 func (s *sender) begin() {
 	s.w.Header().Set("Content-Type", streamType)
 	s.w.WriteHeader(http.StatusOK)
-	_ = s.c.Flush() // the first write would tell
+}
+
+// here says how far the stream is.
+func (s *sender) here() error {
+	return s.send(fmt.Appendf(nil, "id: %d\nevent: %s\ndata: {\"position\":%d}\n\n", s.at, streamPosition, s.at))
 }
 
 func (s *sender) send(frame []byte) error {

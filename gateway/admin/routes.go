@@ -49,7 +49,7 @@ func reads() []route {
 			timeParams, asofParams, pageParams), answer: list[story.Row]{}}},
 		{get, "/requests/{id}", (*API).request, doc{summary: "The whole story of a request: decisions, candidates, evidence, attempts, replay", params: asofParams, answer: story.Request{}}},
 		{get, "/events", (*API).events, doc{summary: "Events as stored", params: join(eventFilter, asofParams, pageParams), answer: list[events.Event]{}}},
-		{get, "/events/stream", (*API).stream, doc{summary: "Events as they are committed (server-sent events); goes on behind the header Last-Event-ID", params: join(eventFilter, []param{{"after", "integer", "start after this position; without it, now"}}), media: "text/event-stream"}},
+		{get, "/events/stream", (*API).stream, doc{summary: "Events as they are committed (server-sent events); goes on behind the header Last-Event-ID; frames of the kind position say how far it is", params: join(eventFilter, []param{{"after", "integer", "start after this position; without it, now"}}), media: "text/event-stream"}},
 		{get, "/usage", (*API).usage, doc{summary: "Requests, tokens, skips and refusals", params: join([]param{{"by", "string", "account (default), model, client or day"}}, timeParams, asofParams, pageParams), answer: list[usage.Sum]{}}},
 		{get, "/feeds", (*API).feeds, doc{summary: "Consumers of committed events: how far they are, and what they did not take", params: pageParams, answer: list[inquiry.Feed]{}}},
 		{get, "/feeds/{name}/poisoned", (*API).poisoned, doc{summary: "Messages that a consumer did not take", params: pageParams, answer: list[ledger.Message]{}}},

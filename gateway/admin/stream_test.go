@@ -43,8 +43,18 @@ func (a *api) frames(ctx context.Context, path string, header ...string) *bufio.
 	return s
 }
 
-// next is the next frame's fields.
+// next is the fields of the next frame that is an event.
 func next(t *testing.T, s *bufio.Scanner) map[string]string {
+	t.Helper()
+	for {
+		if f := frame(t, s); f["event"] != "position" {
+			return f
+		}
+	}
+}
+
+// frame is the next frame's fields.
+func frame(t *testing.T, s *bufio.Scanner) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	for s.Scan() {
@@ -90,5 +100,26 @@ func TestTheStreamStartsNowFiltersAndResumes(t *testing.T) {
 	again := a.frames(t.Context(), "?account=b", "Last-Event-ID", f["id"])
 	if g := next(t, again); g["id"] == f["id"] || decode(t, g["data"])["account"] != "b" {
 		t.Fatalf("resumed: %v", g)
+	}
+}
+
+// A reader that is cut off before anything came resumes where it began: what
+// was committed meanwhile is not lost.
+func TestAFreshStreamSaysAtOnceWhereItStands(t *testing.T) {
+	a := open(t, "")
+	head := jsonNumber(a.get("/ledger")["position"].(float64))
+	ctx, cut := context.WithCancel(t.Context())
+	defer cut()
+	first := frame(t, a.frames(ctx, "?type=quota.fetched"))
+	if first["event"] != "position" || first["id"] != head || first["data"] != `{"position":`+head+`}` {
+		t.Fatalf("the first frame is %v, the head %s", first, head)
+	}
+	cut()
+	a.Spent("c", played.Begin)
+	if f := next(t, a.frames(t.Context(), "?type=quota.fetched", "Last-Event-ID", first["id"])); decode(t, f["data"])["account"] != "c" {
+		t.Errorf("resumed behind it: %v", f)
+	}
+	if f := frame(t, a.frames(t.Context(), "?after=3")); f["id"] != "3" {
+		t.Errorf("behind 3 it stands at %v", f)
 	}
 }

@@ -38,7 +38,7 @@ func openStore(ctx context.Context, where string, e config.Environment, l config
 			return nil, usageError(fmt.Errorf("%w; give WAYBILL_LEDGER a role of its own and name the owner in WAYBILL_LEDGER_OWNER", err))
 		}
 		if err != nil {
-			return nil, ledgerError(err)
+			return nil, ledgerError(privileged(err))
 		}
 		return s, nil
 	}
@@ -54,6 +54,14 @@ func openStore(ctx context.Context, where string, e config.Environment, l config
 		return nil, ledgerError(err)
 	}
 	return s, nil
+}
+
+// privileged says which role makes and migrates a ledger, where one may not.
+func privileged(err error) error {
+	if errors.Is(err, postgres.ErrPermission) {
+		return fmt.Errorf("%w; WAYBILL_LEDGER_OWNER names the role that owns the schema, makes it and gives WAYBILL_LEDGER's what it needs (docs/ledger.md, Roles)", err)
+	}
+	return err
 }
 
 // whole is a store together with the archives of what left it: in these
@@ -83,7 +91,7 @@ func openReader(where string) (ledger.Store, error) {
 		defer cancel()
 		s, err := postgres.Open(ctx, postgres.Options{URL: where, ReadOnly: true})
 		if err != nil {
-			return nil, ledgerError(err)
+			return nil, ledgerError(privileged(err))
 		}
 		return s, nil
 	}

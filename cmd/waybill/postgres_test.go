@@ -116,3 +116,29 @@ func TestADatabaseThatIsAwayIsToldOnceAndWithWhoStillAnswers(t *testing.T) {
 		t.Errorf("%s", errs)
 	}
 }
+
+func TestARoleThatMayNotMakeTheLedgerNamesTheOwnersSetting(t *testing.T) {
+	where := database(t)
+	conn, err := pgx.Connect(t.Context(), where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	role := fmt.Sprintf("poor_%d_%d", os.Getpid(), databases.Add(1))
+	if _, err := conn.Exec(t.Context(), "CREATE ROLE "+role+" LOGIN"); err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	q.Set("user", role)
+	u.RawQuery, u.User = q.Encode(), nil
+	file := t.TempDir() + "/waybill.yaml"
+	write(t, file, "accounts:\n  - {id: a, provider: openai-compatible, base_url: 'http://127.0.0.1:1'}\n")
+	code, _, errs := shell(t, environmentIn(t.TempDir(), "WAYBILL_LEDGER="+u.String()), "serve", "--config", file)
+	if code != exitLedger || !strings.Contains(errs, "permission denied") || !strings.Contains(errs, "WAYBILL_LEDGER_OWNER names the role") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/admin"
 	"github.com/waybill/waybill/gateway/config"
+	"github.com/waybill/waybill/gateway/engine"
 	"github.com/waybill/waybill/ledger"
 	"github.com/waybill/waybill/ledger/archive"
 	"github.com/waybill/waybill/ledger/checkpoint"
@@ -72,9 +74,16 @@ func partsOf(ctx context.Context, log *ledger.Log, size events.Position, past *a
 	if err != nil {
 		return nil, err
 	}
+	floor, err := engine.Floor(ctx, log, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, err
+	}
 	parts := make([]part, len(segments))
 	for i := range segments {
 		parts[i].Segment = segments[i]
+		if segments[i].State == admin.SegmentWhole && segments[i].To >= floor {
+			parts[i].State = admin.SegmentEnded
+		}
 	}
 	for i := range min(len(layout.Archived), len(parts)) {
 		if err := past.Has(&layout.Archived[i]); err != nil {
@@ -125,7 +134,7 @@ func (c *archiveCommand) Run(ctx context.Context, s *std, _ []string) error {
 	if c.ledger != "" {
 		e.Ledger = c.ledger
 	}
-	done, err := c.archive(ctx, l, e, before)
+	done, why, err := c.archive(ctx, l, e, before)
 	if err != nil {
 		return err
 	}
@@ -140,39 +149,69 @@ func (c *archiveCommand) Run(ctx context.Context, s *std, _ []string) error {
 		fmt.Fprintf(s.out, "Positions %d to %d archived in %s; the chain goes on from %s.\n", done[i].First, done[i].End.Position, done[i].Path, done[i].End.Hash)
 	}
 	if len(done) == 0 {
-		fmt.Fprintln(s.out, "Nothing was archived: no whole segment ended before that, or no snapshot follows it (see waybill ledger segments).")
+		fmt.Fprintln(s.out, "Nothing was archived: "+why)
 	}
 	return nil
 }
 
-func (c *archiveCommand) archive(ctx context.Context, l config.Ledger, e config.Environment, before events.Time) (_ []ledger.Archived, err error) {
+func (c *archiveCommand) archive(ctx context.Context, l config.Ledger, e config.Environment, before events.Time) (done []ledger.Archived, why string, err error) {
 	dir := c.out
 	if dir == "" {
 		if dir, err = archiveDir(l, e); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 	}
 	_, path, err := placesOf(l, e)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	key, err := checkpoint.OpenKey(path)
 	if err != nil {
-		return nil, usageError(err)
+		return nil, "", usageError(err)
 	}
 	if r, err := openReader(e.Ledger); err != nil { // it is not made
-		return nil, err
+		return nil, "", err
 	} else if err := r.Close(); err != nil {
-		return nil, ledgerError(err)
+		return nil, "", ledgerError(err)
 	}
 	raw, err := openStore(ctx, e.Ledger, e, l)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	store := whole(raw, dir)
 	log := ledger.Open(store)
 	defer func() { err = errors.Join(err, log.Close()) }()
 	o := archiveOptions(l, log, key, time.Now, slog.New(slog.DiscardHandler))
 	o.Dir, o.Before, o.To = dir, before, events.Position(c.to)
-	return archive.Run(ctx, store, o)
+	if done, err = archive.Run(ctx, store, o); err == nil && len(done) == 0 {
+		why, err = c.nothing(ctx, log, o)
+	}
+	return done, why, err
+}
+
+// nothing says why no segment was archived.
+func (c *archiveCommand) nothing(ctx context.Context, log *ledger.Log, o archive.Options) (string, error) {
+	segments, err := admin.Segments(ctx, log, o.Size)
+	if err != nil {
+		return "", err
+	}
+	floor, err := o.Floor(ctx)
+	if err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(segments, func(k admin.Segment) bool { return k.State == admin.SegmentWhole })
+	if i < 0 {
+		return "no live segment is whole yet (`waybill ledger segments` lists them; ledger.segment says how long one is).", nil
+	}
+	k := &segments[i]
+	span := fmt.Sprintf("%d to %d", k.From, k.To)
+	switch {
+	case o.To != 0 && k.To > o.To:
+		return fmt.Sprintf("the oldest whole segment is %s, which goes beyond --to %d.", span, o.To), nil
+	case o.Before != 0 && k.RecordedAt >= o.Before:
+		return fmt.Sprintf("the oldest whole segment, %s, ended at %s, and not before %s.", span, clock(k.RecordedAt), clock(o.Before)), nil
+	case floor == 0:
+		return fmt.Sprintf("segment %s may leave, but no gateway could start without it: there is no snapshot yet. A gateway stores one when it stops, and now and then.", span), nil
+	}
+	return fmt.Sprintf("segment %s may leave, but no snapshot follows it: the newest that a gateway can start from stands at %d. A gateway stores one when it stops, and now and then.", span, floor), nil
 }

@@ -130,8 +130,25 @@ func TestArchiveNeedsToKnowHowFar(t *testing.T) {
 	g.ask(exitUsage, "ledger", "archive")
 	g.ask(exitUsage, "ledger", "archive", "--to", "5", "--before", "1h")
 	g.ask(exitUsage, "ledger")
-	if out := g.ask(exitFine, "ledger", "archive", "--before", "24h"); !strings.Contains(out, "Nothing was archived") {
+	for want, args := range map[string][]string{
+		"the oldest whole segment, 1 to 100, ended at 2":                  {"--before", "24h"},
+		"the oldest whole segment is 1 to 100, which goes beyond --to 50": {"--to", "50"},
+	} {
+		if out := g.ask(exitFine, append([]string{"ledger", "archive"}, args...)...); !strings.Contains(out, "Nothing was archived: "+want) {
+			t.Errorf("%v: %s", args, out)
+		}
+	}
+	bare := filepath.Join(g.dir, "bare.db")
+	g.ask(exitFine, "export", "-o", filepath.Join(g.dir, "all.jsonl"))
+	g.ask(exitFine, "import", filepath.Join(g.dir, "all.jsonl"), "--ledger", bare)
+	if out := g.ask(exitFine, "ledger", "archive", "--to", "200", "--ledger", bare); !strings.Contains(out, "segment 1 to 100 may leave, but no gateway could start without it: there is no snapshot yet") {
 		t.Error(out)
+	}
+	if out := g.ask(exitFine, "ledger", "segments", "--ledger", bare); !strings.Contains(out, "ended") || strings.Contains(out, "whole") {
+		t.Errorf("what no snapshot follows: %s", out)
+	}
+	if out := g.ask(exitFine, "ledger", "segments"); !strings.Contains(out, "whole") || strings.Contains(out, " - ") {
+		t.Errorf("when a whole one ended: %s", out)
 	}
 	g.ask(exitLedger, "ledger", "archive", "--to", "100", "--ledger", filepath.Join(g.dir, "nowhere.db"))
 }

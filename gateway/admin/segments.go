@@ -20,7 +20,8 @@ type Retention struct {
 // The states of a segment.
 const (
 	SegmentArchived = "archived" // in a file, no longer in the store
-	SegmentWhole    = "whole"    // live, and could be archived
+	SegmentWhole    = "whole"    // live, and could be archived when a snapshot follows it
+	SegmentEnded    = "ended"    // live and whole, but no snapshot follows it; told by the command only, which looks for one
 	SegmentLive     = "live"     // the newest part, which grows
 )
 
@@ -29,8 +30,8 @@ type Segment struct {
 	From       events.Position `json:"from"`
 	To         events.Position `json:"to"`
 	State      string          `json:"state"`
-	Hash       string          `json:"hash"`        // of the last position; "" for a whole one
-	RecordedAt events.Time     `json:"recorded_at"` // of the last position; null for a whole one
+	Hash       string          `json:"hash"`        // of the last position
+	RecordedAt events.Time     `json:"recorded_at"` // of the last position
 	File       string          `json:"file"`        // of an archived one, where it was written
 	Bytes      int64           `json:"bytes"`       // of the file
 	ArchivedAt events.Time     `json:"archived_at"` // null for a live one
@@ -53,6 +54,7 @@ type Size struct {
 type Layouts interface {
 	Layout(ctx context.Context, size events.Position) (ledger.Layout, error)
 	Head(ctx context.Context) (ledger.Head, error)
+	Read(ctx context.Context, after events.Position, f ledger.Filter, limit int) ([]events.Event, error)
 }
 
 // Segments lists the parts of a ledger in order. size is how many positions are
@@ -72,7 +74,15 @@ func Segments(ctx context.Context, log Layouts, size events.Position) ([]Segment
 	}
 	at := l.Anchor().Position
 	for _, w := range l.Whole {
-		out, at = append(out, Segment{From: w.First, To: w.Last, State: SegmentWhole}), w.Last
+		k := Segment{From: w.First, To: w.Last, State: SegmentWhole}
+		last, err := log.Read(ctx, w.Last-1, ledger.Filter{UpTo: w.Last}, 1)
+		if err != nil {
+			return nil, err
+		}
+		if len(last) == 1 {
+			k.Hash, k.RecordedAt = last[0].Hash.String(), last[0].RecordedAt
+		}
+		out, at = append(out, k), w.Last
 	}
 	if head.Position > at {
 		out = append(out, Segment{From: at + 1, To: head.Position, State: SegmentLive, Hash: head.Hash.String(), RecordedAt: head.RecordedAt})

@@ -10,7 +10,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,6 +25,9 @@ import (
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/ledger"
 )
+
+// ErrPermission says that the role may not do what opening the ledger needs.
+var ErrPermission = errors.New("the role lacks a privilege")
 
 // ErrRoles says that RequireRoles is set, and the application's role could change or
 // remove what is stored.
@@ -76,6 +81,10 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := s.start(ctx); err != nil {
 		if s.pool != nil {
 			s.pool.Close()
+		}
+		var pg *pgconn.PgError
+		if errors.As(err, &pg) && pg.Code == "42501" {
+			err = fmt.Errorf("%w: %w", ErrPermission, err)
 		}
 		return nil, fmt.Errorf("open ledger %s: %w", where(conf), err)
 	}
@@ -149,7 +158,7 @@ func config(url, schema string) (*pgx.ConnConfig, error) {
 
 // where names a database without its password.
 func where(c *pgx.ConnConfig) string {
-	return fmt.Sprintf("postgres://%s@%s/%s", c.User, c.Host, c.Database)
+	return fmt.Sprintf("postgres://%s@%s/%s", c.User, net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port))), c.Database)
 }
 
 // Name is the same for all replicas of a ledger, whatever role and address they

@@ -215,7 +215,7 @@ func (l *Log) persist(records []events.Record) ([]Result, error) {
 		if err == nil {
 			return results, nil
 		}
-		if try == l.opt.Retries || errors.Is(err, ErrClosed) || l.trying.Err() != nil {
+		if try == l.opt.Retries || errors.Is(err, ErrClosed) || errors.Is(err, ErrBroken) || l.trying.Err() != nil {
 			return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
 		time.Sleep(delay)

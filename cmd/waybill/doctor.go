@@ -130,6 +130,14 @@ func doctorLedger(ctx context.Context, e config.Environment) symptom {
 		f.Note = err.Error()
 		return f
 	}
+	switch stray, err := ledger.Stray(ctx, r); {
+	case err != nil:
+		f.Note = err.Error()
+		return f
+	case stray != nil:
+		f.Note = fmt.Sprintf("%s is broken: %s", where, stray)
+		return f
+	}
 	note := fmt.Sprintf("%s holds %d events; `waybill verify` checks them", where, h.Position)
 	if p, ok := r.(*postgres.Store); ok && p.Roles().Detail != "" {
 		note += "; " + p.Roles().Detail

@@ -2,6 +2,7 @@ package inquiry_test
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"os"
 	"path/filepath"
@@ -147,5 +148,18 @@ func TestWhatIsAtHandIsReadAcrossAnArchiveThatIsNot(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// straying is a log whose store holds a row that nobody appended.
+type straying struct{ inquiry.Log }
+
+func (straying) Stray(context.Context) (*ledger.Fault, error) { return ledger.StrayAt(99, 97), nil }
+
+func TestARowOutsideOfTheLedgerIsAFault(t *testing.T) {
+	log, _ := shelved(t)
+	v, err := inquiry.Verify(t.Context(), straying{log}, inquiry.VerifyOptions{})
+	if err != nil || v.OK || v.Fault.Position != 99 || v.Fault.Kind != ledger.FaultHead {
+		t.Errorf("%s %v", v.Sentence(), err)
 	}
 }

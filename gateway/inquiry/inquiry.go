@@ -36,6 +36,7 @@ type Log interface {
 	views.Log
 	Layout(ctx context.Context, size events.Position) (ledger.Layout, error)
 	Shelf() ledger.Shelf
+	Stray(ctx context.Context) (*ledger.Fault, error)
 	Each(ctx context.Context, after events.Position, f ledger.Filter, fn func(*events.Event) error) error
 	Read(ctx context.Context, after events.Position, f ledger.Filter, limit int) ([]events.Event, error)
 }

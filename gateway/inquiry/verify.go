@@ -125,6 +125,11 @@ func verify(ctx context.Context, log Log, o VerifyOptions) (Verdict, error) {
 		c.fault(ledger.Cut(head, c.newest))
 	}
 	if v.Fault == nil {
+		stray, err := log.Stray(ctx)
+		if err != nil {
+			return v, fmt.Errorf("verify: %w", err)
+		}
+		c.fault(stray)
 		if err := c.intact(ctx, log.Shelf(), s.there); err != nil {
 			return v, fmt.Errorf("verify: %w", err)
 		}

@@ -279,7 +279,7 @@ func unavailable(err error) error {
 	case !errors.As(err, &pg):
 		return fmt.Errorf("%w: %w", ledger.ErrUnavailable, once{err})
 	}
-	if pg.Code == "XX001" || pg.Code == "XX002" { // data or an index are corrupted
+	if pg.Code == "XX001" || pg.Code == "XX002" || strayed(pg) { // data or an index are corrupted, or a place is taken
 		return fmt.Errorf("%w: %w", ledger.ErrBroken, err)
 	}
 	switch pg.Code[:2] {

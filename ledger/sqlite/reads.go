@@ -101,3 +101,16 @@ func (r *reads) close() (err error) {
 	}
 	return err
 }
+
+// Stray implements ledger.Strays. The ledger ends where its rows do; only
+// before its beginning can one be none of it.
+func (r *reads) Stray(ctx context.Context) (fault *ledger.Fault, err error) {
+	err = r.with(ctx, func(c *zs.Conn) error {
+		n, err := one(c, "SELECT count(*) FROM events WHERE position < 1")
+		if err == nil && n > 0 {
+			fault = &ledger.Fault{Kind: ledger.FaultHead, Detail: fmt.Sprintf("%d rows stand before position 1: nobody appended them", n)}
+		}
+		return err
+	})
+	return fault, err
+}

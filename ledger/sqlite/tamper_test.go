@@ -206,3 +206,21 @@ func TestOnlyWhatIsArchivedMayBeDeleted(t *testing.T) {
 		}
 	}
 }
+
+func TestARowBeforeTheFirstIsNamed(t *testing.T) {
+	path := filled(t, 20)
+	for _, want := range []bool{false, true} {
+		r, err := sqlite.OpenReader(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := ledger.Stray(t.Context(), r)
+		r.Close()
+		if err != nil || (f != nil) != want {
+			t.Errorf("%v %v", f, err)
+		}
+		if !want {
+			tamper(t, path, "INSERT INTO events SELECT -7, recorded_at, observed_at, randomblob(16), writer, writer_seq, account, epoch, model, request, attempt, kind, format, payload, hash FROM events WHERE position = 20")
+		}
+	}
+}

@@ -235,7 +235,7 @@ func TestWhereThereIsNoLedgerNothingIsCreated(t *testing.T) {
 
 func TestWrongArgumentsAreExitTwo(t *testing.T) {
 	a := incident(t, false)
-	for _, args := range [][]string{{"why", "nonsense"}, {"why", "--model", "m1"}, {"accounts", "--at", "yesterday"}, {"accounts", "--at", "14:00", "--position", "3"},
+	for _, args := range [][]string{{"why", "nonsense"}, {"why", "--model", "m1"}, {"accounts", "--at", "yesterday"}, {"accounts", "--at", "2100-01-01"}, {"accounts", "--position", "0"}, {"accounts", "--at", "14:00", "--position", "3"},
 		{"requests", "--outcome", "lost"}, {"events", "--type", "attempt.rooted"}, {"events", "--type", ","}, {"requests", "--since", "14:00", "--until", "13:00"}, {"events", "--request", "x"}, {"verify", "--ledger", "mysql://x"}} {
 		if code, _, errs := shell(t, a.env, args...); code != exitUsage || errs == "" {
 			t.Errorf("%v: exit %d, %q", args, code, errs)

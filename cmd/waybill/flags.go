@@ -29,11 +29,13 @@ func adminFlag(c *cobra.Command, to *string) {
 type asOf struct {
 	at       string
 	position uint64
+	of       *cobra.Command
 }
 
 func (a *asOf) bind(c *cobra.Command) {
 	c.Flags().StringVar(&a.at, "at", "", "as of an instant: "+instantForms)
 	c.Flags().Uint64Var(&a.position, "position", 0, "as of a position of the ledger")
+	a.of = c
 }
 
 // moment is what the flags say; now and the head where they say nothing.
@@ -41,8 +43,13 @@ func (a *asOf) moment(s *std) (m inquiry.Moment, err error) {
 	if a.at != "" && a.position != 0 {
 		return m, usageError(errors.New("either --at or --position"))
 	}
+	if a.position == 0 && a.of.Flags().Changed("position") {
+		return m, usageError(errors.New("--position 0: want 1 or more, the ledger begins there"))
+	}
 	m = inquiry.Moment{Position: events.Position(a.position), Now: events.At(s.now())}
-	m.Time, err = when(a.at, s.now())
+	if m.Time, err = when(a.at, s.now()); err == nil && inquiry.Come(m.Time, m.Now) != nil {
+		err = usageError(fmt.Errorf("--at %s: %w", a.at, inquiry.ErrFuture))
+	}
 	return m, err
 }
 
@@ -62,7 +69,7 @@ func (f *spanFlags) span(s *std) (since, until events.Time, err error) {
 	if until, err = when(f.until, s.now()); err != nil {
 		return 0, 0, err
 	}
-	if until != 0 && since >= until {
+	if since != 0 && until != 0 && since >= until {
 		return 0, 0, usageError(errors.New("--until is not after --since: nothing lies between them"))
 	}
 	return since, until, nil

@@ -156,7 +156,7 @@ func TestAccountsAsOfAPositionAndAnInstant(t *testing.T) {
 	if now := a.get("/accounts/a"); now["state"] == "parked" {
 		t.Fatalf("a now: %v", now["state"])
 	}
-	for _, bad := range []string{"?at=yesterday", "?position=1&at=2026-11-30T14:01:00Z", "?position=99999", "?atr=1"} {
+	for _, bad := range []string{"?at=yesterday", "?position=1&at=2026-11-30T14:01:00Z", "?position=99999", "?position=0", "?at=9999-12-31T23:59:59Z", "?atr=1"} {
 		if status, body, _ := a.call(http.MethodGet, "/api/v1/accounts"+bad, ""); status != http.StatusBadRequest {
 			t.Errorf("%s: %d %s", bad, status, body)
 		}

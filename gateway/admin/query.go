@@ -63,12 +63,12 @@ func (q *query) time(name string) events.Time {
 		q.refuse(name, "RFC 3339, for example 2026-11-30T14:03:00Z")
 		return 0
 	}
-	return events.At(t)
+	return inquiry.Instant(t)
 }
 
 // span refuses one that nothing can lie in.
 func (q *query) span(since, until events.Time) {
-	if until != 0 && since >= until {
+	if since != 0 && until != 0 && since >= until {
 		q.refuse("until", "an instant after since: nothing lies between them")
 	}
 }
@@ -108,6 +108,12 @@ func (q *query) moment(now events.Time) (m inquiry.Moment, asked bool) {
 	m = inquiry.Moment{Time: q.time("at"), Position: q.position("position"), Now: now}
 	if m.Time != 0 && m.Position != 0 {
 		q.refuse("at", "either at or position")
+	}
+	if q.get("position") == "0" {
+		q.refuse("position", "1 or more: the ledger begins there")
+	}
+	if inquiry.Come(m.Time, now) != nil {
+		q.refuse("at", "an instant that has come: the ledger holds the past")
 	}
 	return m, m.Time != 0 || m.Position != 0
 }

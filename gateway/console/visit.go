@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/admin"
@@ -103,10 +102,6 @@ func (v *visit) form(id string) error {
 	return nil
 }
 
-// ahead is how far the newest event may be in the future of this process's
-// clock: those of other gateways differ, and recorded times never go back.
-const ahead = time.Minute
-
 // at reads the instant that the page is as of.
 func (v *visit) at() error {
 	f := &v.frame
@@ -114,7 +109,7 @@ func (v *visit) at() error {
 	if err != nil {
 		return badRequest(err.Error())
 	}
-	if t.Sub(f.Now) > ahead {
+	if inquiry.Come(t, f.Now) != nil {
 		return badRequest("That instant has not come yet: the ledger holds the past.")
 	}
 	f.At = t

@@ -118,5 +118,5 @@ func took(r *story.Row) string {
 	if r.Ended == events.Time(0) {
 		return ""
 	}
-	return fmt.Sprintf("%d ms", r.DurationMS)
+	return story.Took(r.DurationMS)
 }

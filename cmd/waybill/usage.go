@@ -108,7 +108,10 @@ func writeUsage(w io.Writer, p paint, of inquiry.UsageOf, sums []usage.Sum) erro
 		return err
 	}
 	t := table{paint: p}
-	head := []string{strings.ToUpper(of.By.String()), "REQUESTS", "ATTEMPTS", "SERVED", "FAILED", "SKIPS", "REFUSALS", "INPUT", "CACHED", "CACHE WRITE", "OUTPUT", "REASONING", "PARTIAL", "UNKNOWN", "POSSIBLY BILLED"}
+	head := []string{strings.ToUpper(of.By.String())}
+	for _, name := range usage.Columns() {
+		head = append(head, strings.ToUpper(name))
+	}
 	if of.Prices != nil {
 		head = append(head, "COST ("+of.Prices.Currency+")")
 	}

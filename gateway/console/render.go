@@ -87,7 +87,7 @@ func functions() template.FuncMap {
 		"typed":   func(t events.Time) string { return t.Std().Format("2006-01-02 15:04:05.999999") },
 		"millis":  func(t events.Time) int64 { return t.Std().UnixMilli() },
 		"seconds": seconds,
-		"took":    took,
+		"took":    story.Took,
 		"number":  grouped,
 		"more":    more,
 		"tokens":  tokens,
@@ -204,14 +204,6 @@ func more(n, than int64) string {
 		return "\u2212" + grouped(-d)
 	}
 	return "0"
-}
-
-// took is a duration for a table.
-func took(ms int64) string {
-	if ms == 0 {
-		return "< 1 ms"
-	}
-	return story.Span(time.Duration(ms) * time.Millisecond)
 }
 
 // seconds is a whole number of them for people.

@@ -16,6 +16,9 @@ type usageTable struct {
 	From, To     events.Time
 }
 
+// Columns are the shell's too.
+func (usageTable) Columns() []string { return usage.Columns() }
+
 func usagePage(v *visit) error {
 	q := v.r.URL.Query()
 	p := usageTable{By: q.Get("by"), Groupings: []string{"account", "model", "client", "day"}, Since: q.Get("since"), Until: q.Get("until")}

@@ -48,6 +48,14 @@ func Span(d time.Duration) string {
 	return units(d, 24*time.Hour, "days", time.Hour, "h", 14*24*time.Hour)
 }
 
+// Took is a number of milliseconds for a table.
+func Took(ms int64) string {
+	if ms == 0 {
+		return "< 1 ms"
+	}
+	return Span(time.Duration(ms) * time.Millisecond)
+}
+
 // Count is a number of things for people: "1 event", "2 events".
 func Count(n int, one string) string {
 	if n == 1 {

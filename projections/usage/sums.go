@@ -20,6 +20,11 @@ func (t *Tokens) UnmarshalJSON(b []byte) (err error) {
 	return err
 }
 
+// Columns are the names of a sum's numbers, in the order of a table.
+func Columns() []string {
+	return []string{"requests", "attempts", "served", "failed", "skips", "refusals", "input", "cached", "cache write", "output", "reasoning", "partial", "unknown", "possibly billed"}
+}
+
 // Sum is one group. A kind of tokens that no answer told is absent.
 type Sum struct {
 	Key string `json:"key"`

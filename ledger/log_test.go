@@ -387,3 +387,15 @@ func Test_B133_waiters_share_a_flush(t *testing.T) {
 		l.Close()
 	})
 }
+
+func TestWhatIsBrokenIsNotTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := ledgertest.NewMemory()
+		log := ledger.OpenWith(store, ledger.Options{Retries: 5, Backoff: time.Millisecond})
+		defer log.Close()
+		store.FailBefore(ledger.ErrBroken)
+		if _, err := log.Append(t.Context(), ledgertest.NewMaker().Drafts(1)...); !errors.Is(err, ledger.ErrBroken) || store.Commits() != 0 {
+			t.Errorf("%v, after %d commits", err, store.Commits())
+		}
+	})
+}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -84,4 +85,26 @@ func TestALedgerThatIsNotWhatItWasStopsTheReplica(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAPlaceThatIsTakenIsNoOutage: what a commit says is broken will not pass,
+// so it is not waited for; what could not be appended stays in the spool.
+func TestAPlaceThatIsTakenIsNoOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, disk := ledgertest.NewMemory(), ledgertest.NewMemory()
+		w := openSpooling(t, store, disk, 1<<20, "a")
+		w.serve()
+		store.FailBefore(slices.Repeat([]error{ledger.ErrBroken}, 1000)...)
+		w.decide(w.ask())
+		time.Sleep(time.Minute) // of the bubble
+		select {
+		case <-w.Broken():
+		default:
+			t.Error("it goes on")
+		}
+		if disk.Size() == 0 {
+			t.Error("what could not be appended is kept nowhere")
+		}
+		w.kill()
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -142,6 +143,27 @@ func ParseRecordJSON(line []byte) (r Record, p Position, at Time, h Hash, err er
 		return r, 0, 0, h, fmt.Errorf("read event %d: version %d of %s needs its stored bytes", w.Position, w.Version, w.kind)
 	}
 	return r, w.Position, Time(w.RecordedAt), w.hash, nil
+}
+
+// Canonical says whether a line is what AppendRecordJSON writes of the record
+// that was read from it: no member beside those that it knows, none twice, in
+// their order. Where the stored bytes stand in the line, data beside them is as
+// whoever wrote it understood them.
+func Canonical(line []byte, r *Record, p Position, at Time, h Hash) bool {
+	if bytes.Equal(line, AppendRecordJSON(nil, r, p, at, h)) {
+		return true
+	}
+	var w struct{ Data, Raw json.RawMessage }
+	if json.Unmarshal(line, &w) != nil || w.Raw == nil {
+		return false
+	}
+	bare := appendLine(nil, r, p, at, h, nil, true)
+	if w.Data == nil {
+		return bytes.Equal(line, bare)
+	}
+	i := max(bytes.LastIndex(bare, []byte(`,"codec":`)), 0)
+	with := slices.Concat(bare[:i], []byte(`,"data":`), w.Data, bare[i:])
+	return bytes.Equal(line, with)
 }
 
 func parseLine(line []byte) (*wireEvent, error) {

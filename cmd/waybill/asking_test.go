@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -283,6 +284,12 @@ func TestAnExportImportedElsewhereAnswersTheSame(t *testing.T) {
 		}
 	}
 	a.sh(exitFine, "export", "--from", "10", "-o", filepath.Join(dir, "tail.zst"))
+	if code, _, errs := shell(t, a.env, "import", os.DevNull, "--ledger", filepath.Join(dir, "none.db")); code != exitCheckFailed || !strings.Contains(errs, "no event") {
+		t.Errorf("nothing: exit %d, %s", code, errs)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "none.db")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a ledger was made of nothing: %v", err)
+	}
 	if code, _, errs := shell(t, a.env, "import", filepath.Join(dir, "tail.zst"), "--ledger", filepath.Join(dir, "new.db")); code != exitCheckFailed || !strings.Contains(errs, "missing") {
 		t.Errorf("a gap: exit %d %s", code, errs)
 	}

@@ -52,6 +52,9 @@ func TestACertificateIsTheSameButForItsTime(t *testing.T) {
 		t.Errorf("two certificates of one ledger differ:\n%s\n%s", one, two)
 	}
 	more := incident(t, false)
+	if code, _, errs := shell(t, a.env, "verify", "--certificate", dir); code != exitUsage || !strings.Contains(errs, dir+" is a directory") {
+		t.Errorf("a directory: exit %d, %s", code, errs)
+	}
 	more.sh(exitFine, "verify", "--certificate", filepath.Join(dir, "other.json"))
 	if other := certified(t, filepath.Join(dir, "other.json")); other["digest"] == list[0]["digest"] || other["ledger"] == list[0]["ledger"] {
 		t.Errorf("another ledger has the same certificate: %v", other)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -35,6 +36,9 @@ func (c *verifyCommand) cobra() *cobra.Command {
 
 // Run implements command.
 func (c *verifyCommand) Run(ctx context.Context, s *std, _ []string) error {
+	if fi, err := os.Stat(c.cert); c.cert != "" && err == nil && fi.IsDir() {
+		return usageError(fmt.Errorf("--certificate %s is a directory: name a file", c.cert))
+	}
 	seen, err := expected(s, c.checkpoint, c.key)
 	if err != nil {
 		return err

@@ -23,6 +23,10 @@ var (
 	ErrFork = errors.New("the archive and the ledger differ")
 	// ErrGap says that the archive begins beyond where the ledger ends.
 	ErrGap = errors.New("events between the ledger and the archive are missing")
+	// ErrEmpty says that an archive holds no event.
+	ErrEmpty = errors.New("the archive holds no event")
+	// ErrForm says that a line is not as an export writes it.
+	ErrForm = errors.New("it is not the canonical form of its event: a member is unknown, doubled or misplaced")
 )
 
 const (

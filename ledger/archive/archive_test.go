@@ -175,6 +175,29 @@ func TestWhatWasTouchedIsRefusedWithItsPosition(t *testing.T) {
 	}
 }
 
+func TestALineThatNoExportWritesIsRefused(t *testing.T) {
+	first, _, _ := strings.Cut(string(export(t, source(t), 1, 1)), "\n")
+	rows := map[string]string{
+		"an unknown member":                 strings.Replace(first, `{"position":1,`, `{"position":1,"note":"x",`, 1),
+		"a member twice":                    strings.Replace(first, `{"position":1,`, `{"position":1,"position":1,`, 1),
+		"an unknown member of data":         strings.Replace(first, `"data":{`, `"data":{"note":"x",`, 1),
+		"spaces":                            strings.Replace(first, `{"position":1,`, `{"position": 1,`, 1),
+		"a member twice, one of them other": strings.Replace(first, `{"position":1,`, `{"position":7,"position":1,`, 1),
+	}
+	for name, line := range rows {
+		m := ledgertest.NewMemory()
+		if _, err := archive.Read(t.Context(), m, strings.NewReader(line+"\n"), nil); !errors.Is(err, archive.ErrForm) || line == first {
+			t.Errorf("%s: %v", name, err)
+		}
+		if h, err := m.Head(t.Context()); err != nil || h.Position != 0 {
+			t.Errorf("%s: the ledger ends at %d, %v", name, h.Position, err)
+		}
+	}
+	if _, err := archive.Read(t.Context(), ledgertest.NewMemory(), strings.NewReader("\n"), nil); !errors.Is(err, archive.ErrEmpty) {
+		t.Errorf("nothing: %v", err)
+	}
+}
+
 func TestABrokenLedgerIsNotExported(t *testing.T) {
 	src := source(t)
 	src.Tamper(9, func(r *ledger.Row) { r.Account = "z" })

@@ -53,12 +53,18 @@ func (in *reading) lines(ctx context.Context, r io.Reader) error {
 		if err != nil {
 			return fmt.Errorf("line %d: %w", n, err)
 		}
+		if !events.Canonical(s.Bytes(), &row.Record, row.Position, row.RecordedAt, row.Hash) {
+			return fmt.Errorf("line %d: %w", n, ErrForm)
+		}
 		if err := in.take(ctx, row); err != nil {
 			return err
 		}
 	}
 	if err := s.Err(); err != nil {
 		return fmt.Errorf("read the archive: %w", err)
+	}
+	if in.check == nil {
+		return ErrEmpty
 	}
 	return in.flush(ctx)
 }

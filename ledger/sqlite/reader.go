@@ -42,7 +42,7 @@ func (r *Reader) check(c *zs.Conn) error {
 		return err
 	}
 	if at == 0 {
-		return fmt.Errorf("%w: it is empty", ledger.ErrNotFound)
+		return fmt.Errorf("%w: it is empty; if it is a copy, what was written lately is in the log that stood beside it (%s-wal): copy both, or write an export with `waybill export`", ledger.ErrNotFound, filepath.Base(r.path))
 	}
 	return nil
 }

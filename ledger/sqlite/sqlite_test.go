@@ -154,6 +154,26 @@ func TestAReaderLeavesNothingBesideACopy(t *testing.T) {
 	}
 }
 
+func TestACopyWithoutItsLogSaysWhatIsMissing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "waybill.db")
+	s := mustOpen(t, path)
+	defer s.Close()
+	if _, err := s.Commit(t.Context(), ledgertest.NewMaker().Records(3)); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(t.TempDir(), "copy.db")
+	if err := os.WriteFile(copied, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlite.OpenReader(copied); !errors.Is(err, ledger.ErrNotFound) || !strings.Contains(err.Error(), "copy.db-wal") || !strings.Contains(err.Error(), "waybill export") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestAReaderSeesAWriterAtWork(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "waybill.db")
 	s := mustOpen(t, path)

@@ -92,6 +92,10 @@ const (
 // watchSelf tells that the ledger is away, and that it is not what it was:
 // each once, until it has ended.
 func (s *service) watchSelf(ctx context.Context) {
+	if d := s.engine.Damaged(); d != nil {
+		s.tell(alert.Broken, fmt.Sprintf("What the last run left in the spool was changed since it was written: %s. %d events from there on are in no ledger; they are kept in %s.",
+			d.Fault, d.Lost, d.Aside))
+	}
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	var away, faulty bool

@@ -14,6 +14,12 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	zs "zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/waybill/waybill/ledger/ledgertest"
+	"github.com/waybill/waybill/ledger/sqlite"
 )
 
 // gatewayProcess is `waybill serve` run in this process.
@@ -362,6 +368,42 @@ func TestAJSONLogNamesEveryAccountAtTheStart(t *testing.T) {
 	cancel()
 	if code := <-ended; code != exitFine {
 		t.Errorf("exit %d", code)
+	}
+}
+
+// TestDoctorNamesWhatNobodyAppendedAndWhatWasSetAside in a ledger and its spool.
+func TestDoctorNamesWhatNobodyAppendedAndWhatWasSetAside(t *testing.T) {
+	dir := t.TempDir()
+	file, path := filepath.Join(dir, "waybill.yaml"), filepath.Join(dir, "var", "waybill.db")
+	write(t, file, "accounts:\n  - {id: a, provider: openai-compatible, base_url: '"+upstream(t)+"', api_key: ka}\n")
+	s, err := sqlite.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Commit(t.Context(), ledgertest.NewMaker().Records(5)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, _ := shell(t, environmentIn(dir), "doctor", "--config", file); code != exitFine {
+		t.Fatalf("exit %d: %s", code, out)
+	}
+	c, err := zs.OpenConn(path, zs.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	const stray = "INSERT INTO events SELECT -1, recorded_at, observed_at, x'00', writer, writer_seq, account, epoch, model, request, attempt, kind, format, payload, hash FROM events WHERE position = 5"
+	if err := sqlitex.ExecuteTransient(c, stray, nil); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "var", "spool.db.broken-1"), "")
+	code, out, _ := shell(t, environmentIn(dir), "doctor", "--config", file)
+	for _, says := range []string{"nobody appended them", "spool.db.broken-1: set aside"} {
+		if code != exitCheckFailed || !strings.Contains(out, says) {
+			t.Errorf("exit %d, not said: %s\n%s", code, says, out)
+		}
 	}
 }
 

@@ -48,7 +48,7 @@ func (c *doctorCommand) Run(ctx context.Context, s *std, _ []string) error {
 func doctorAll(ctx context.Context, s *std) error {
 	var found []symptom
 	c, err := doctorConfig(s, &found)
-	e := config.Environment{}
+	var e config.Environment
 	if err == nil {
 		e = c.Env
 	} else { // which is told; what the environment names can be looked at all the same

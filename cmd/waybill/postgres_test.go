@@ -103,7 +103,8 @@ func TestRequireRolesRefusesARoleThatOwnsTheLedger(t *testing.T) {
 	}
 }
 
-// TestADatabaseThatIsAwayIsToldOnceAndWithWhoStillAnswers.
+// TestADatabaseThatIsAwayIsToldOnceAndWithWhoStillAnswers: with TLS and without
+// it fails alike.
 func TestADatabaseThatIsAwayIsToldOnceAndWithWhoStillAnswers(t *testing.T) {
 	env := environmentIn(t.TempDir(), "WAYBILL_LEDGER=postgres://u@127.0.0.1:1/none")
 	code, _, errs := shell(t, env, "accounts")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/waybill/waybill/gateway/config"
 	"github.com/waybill/waybill/gateway/inquiry"
+	"github.com/waybill/waybill/projections/story"
 	"github.com/waybill/waybill/projections/whatif"
 )
 
@@ -73,7 +74,7 @@ func (c *replayCommand) options(s *std) (o whatif.Options, err error) {
 }
 
 func writeReplay(w io.Writer, p paint, r *whatif.Result) error {
-	fmt.Fprintln(w, p.in(bold, fmt.Sprintf("%d requests; %d would have got another answer, or one from elsewhere.", r.Requests, r.Differences)))
+	fmt.Fprintln(w, p.in(bold, fmt.Sprintf("%s; %d would have got another answer, or one from elsewhere.", story.Count(int(r.Requests), "request"), r.Differences)))
 	t := table{paint: p}
 	t.head("", "SERVED", "FAILED", "REFUSED", "ABORTED", "OPEN", "UNKNOWN")
 	for _, side := range []struct {

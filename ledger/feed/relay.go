@@ -171,9 +171,9 @@ func (r *Relay) known(ctx context.Context, err error) error {
 	case err != nil:
 		now = err.Error()
 	}
-	switch {
-	case now == r.ails:
-	case now == "":
+	switch now {
+	case r.ails:
+	case "":
 		r.opt.Logger.Info("a feed's books work again", "feed", r.opt.Name)
 	default:
 		r.opt.Logger.Warn("a feed's books cannot be kept or read; it goes on, and repeats after a crash what it cannot note", "feed", r.opt.Name, "error", err)

@@ -57,6 +57,10 @@ func load(r *ledger.Row, raw [][]byte, arena []byte) ([]byte, error) {
 // over what was taken, and would not show the rest.
 func foreign(raw [][]byte) string {
 	switch {
+	case len(raw[4]) > 0 && uuid.UUID(raw[4]) == uuid.Nil: // none is stored as NULL
+		return "writer"
+	case len(raw[9]) > 0 && uuid.UUID(raw[9]) == uuid.Nil:
+		return "request"
 	case raw[6] != nil && len(raw[6]) == 0:
 		return "account"
 	case raw[8] != nil && len(raw[8]) == 0:

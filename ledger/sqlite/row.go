@@ -33,7 +33,9 @@ func (r *numbered) load(s *zs.Stmt, arena []byte) []byte {
 	r.Epoch = events.Epoch(s.ColumnInt64(7))
 	r.model = s.ColumnInt64(8)
 	clear(r.Request[:])
-	s.ColumnBytes(9, r.Request[:])
+	if s.ColumnBytes(9, r.Request[:]); r.Request == uuid.Nil && s.ColumnType(9) != zs.TypeNull {
+		r.foreign = "request" // none is stored as NULL
+	}
 	r.Attempt = uint32(s.ColumnInt64(10))
 	r.Kind = events.Kind(s.ColumnInt64(11))
 	format := s.ColumnInt64(12)

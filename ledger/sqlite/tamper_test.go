@@ -66,6 +66,7 @@ func TestVerifyFindsWhateverWasDoneToTheFile(t *testing.T) {
 		{"a byte behind a hash", "UPDATE events SET hash = CAST(hash || x'78' AS BLOB) WHERE position = 700", 700, ledger.FaultUnreadable},
 		{"a byte behind an id", "UPDATE events SET id = CAST(id || x'78' AS BLOB) WHERE position = 700", 700, ledger.FaultUnreadable},
 		{"a byte behind a request", "UPDATE events SET request = CAST(coalesce(request, zeroblob(16)) || x'78' AS BLOB) WHERE position = 700", 700, ledger.FaultUnreadable},
+		{"a request of zeros", "UPDATE events SET request = zeroblob(16) WHERE position = 700", 700, ledger.FaultUnreadable},
 		{"an empty request", "UPDATE events SET request = x'' WHERE position = 700", 700, ledger.FaultUnreadable},
 		{"an account without a name", "UPDATE events SET account = 999 WHERE position = 700", 700, ledger.FaultUnreadable},
 		{"a model without a name", "UPDATE events SET model = 999 WHERE position = 700", 700, ledger.FaultUnreadable},

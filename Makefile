@@ -96,7 +96,7 @@ prove-agreement: bin/waybill-race ## random histories: selection, refusal, list,
 	@$(call prove,-run Test_I1_ ./test/scenario,WAYBILL_WORLDS=$(or $(WORLDS),100000))
 
 prove-pages: ## every page of the console over 1,000,000 events and 200 accounts in less than 100 ms of processor time
-	@$(call prove,-run TestProvePagesAnswerAtOnce ./gateway/console,WAYBILL_PROVE=$(or $(REQUESTS),800000))
+	@$(call prove,-run TestProvePagesAnswerAtOnce ./gateway/console,WAYBILL_PROVE=$(or $(REQUESTS),900000))
 
 prove-week: bin/waybill-race ## a week of virtual time, three gateways on one ledger: nobody starves, nobody hammers
 	@$(call prove,./test/replicas,WAYBILL_DAYS=$(or $(DAYS),7))

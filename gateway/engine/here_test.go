@@ -45,6 +45,14 @@ func TestAGatewaySendsToNoAccountThatAnotherOneAloneHas(t *testing.T) {
 		} else {
 			a.Succeeded(events.Answer{Status: 200}, "stop")
 		}
+		if _, err := one.Adopt(t.Context(), enrolments("b"), document("b")); err != nil {
+			t.Fatal(err)
+		}
+		if a := w.decide(w.ask()); len(a.Stamp.Absent) != 0 {
+			t.Errorf("what is retired lacks nobody: %v", a.Stamp.Absent)
+		} else {
+			a.Succeeded(events.Answer{Status: 200}, "stop")
+		}
 		for _, e := range []*Engine{one, two} {
 			if err := e.Close(t.Context()); err != nil {
 				t.Error(err)

@@ -48,6 +48,13 @@ func TestAnAccountThatTheProcessLacksIsNoPathAtAll(t *testing.T) {
 		t.Errorf("b is the last path beside an absent a: %v to %d, %s", d.Action, d.Account, d.Refusal.Message)
 	}
 	spent("a", 1)
+	v2 := roster(t, routes(events.Route{Name: "m1", Tiers: []events.Tier{{Accounts: []string{"a", "b"}}}}), "a x", "b x")
+	e := events.Event{Header: events.Header{Account: "a", ObservedAt: noon}, Position: 5, Data: &events.QuotaFetched{Reading: events.Reading{
+		Source: "s", Windows: []events.Window{{Name: "5h", RemainingPercent: events.Dec(0), ResetsAt: noon.Add(time.Hour), Reported: true}}}}}
+	v2.Admission.Apply(&e)
+	if d := decideOf(v2, events.Digest{}, 1); d.Account != 2 || d.Spare {
+		t.Errorf("a could be tested, and is not there: %d, spare %v", d.Account, d.Spare)
+	}
 	if d := decideOf(v, events.Digest{}, 1); d.Account != 2 {
 		t.Errorf("a is sooner, and is not there: %v to %d", d.Action, d.Account)
 	}

@@ -106,6 +106,11 @@ func (k *Keeper) follow(ctx context.Context) error {
 	})
 }
 
+// kept are fresh projections of all that snapshots are kept of.
+func kept(r *requests.View) []projections.Projection {
+	return []projections.Projection{admission.New(), pins.New(), opening.New(), usage.New(), r}
+}
+
 // resume starts from the newest snapshot that holds everything, once.
 func (k *Keeper) resume(ctx context.Context) error {
 	if k.all != nil {
@@ -113,7 +118,7 @@ func (k *Keeper) resume(ctx context.Context) error {
 	}
 	k.requests = requests.New(requests.Keep)
 	k.requests.Record()
-	all := []projections.Projection{admission.New(), pins.New(), opening.New(), usage.New(), k.requests}
+	all := kept(k.requests)
 	at, err := Load(ctx, k.snaps, 1<<63-1, all...)
 	if err != nil {
 		return err

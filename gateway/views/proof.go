@@ -9,11 +9,7 @@ import (
 	"github.com/waybill/waybill/ledger"
 	"github.com/waybill/waybill/ledger/snapshot"
 	"github.com/waybill/waybill/projections"
-	"github.com/waybill/waybill/projections/admission"
-	"github.com/waybill/waybill/projections/opening"
-	"github.com/waybill/waybill/projections/pins"
 	"github.com/waybill/waybill/projections/requests"
-	"github.com/waybill/waybill/projections/usage"
 )
 
 // FaultSnapshot is the kind of fault of a stored state that is not what the
@@ -42,7 +38,7 @@ func NewProof(ctx context.Context, log Log) *Proof {
 	if err != nil {
 		return p // then no question is answered from them
 	}
-	for _, v := range []projections.Projection{admission.New(), pins.New(), opening.New(), usage.New(), requests.New(requests.Keep)} {
+	for _, v := range kept(requests.New(requests.Keep)) {
 		f := &proven{view: v}
 		for _, at := range places {
 			if at.Name == nameOf(v) && at.Version == v.Version() {

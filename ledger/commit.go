@@ -4,29 +4,81 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 
 	"github.com/waybill/waybill/events"
 )
 
-// run is the committer: the one goroutine that calls Commit.
+// run is the committer: the one goroutine that calls Commit. While a commit is
+// under way the one before it is told of, as long as there is more to commit.
 func (l *Log) run() {
 	defer close(l.done)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
+	t := newTeller(l.tell)
+	defer t.end()
 	b := &batch{}
 	for l.await(timer) {
-		runtime.Gosched() // those who can run now submit first: fewer, larger commits under load, no delay without
-		work := l.take()
-		for len(work) > 0 {
+		for work := l.take(); len(work) > 0; {
 			work = b.fill(work, l.opt)
-			if err := l.commit(b); err != nil {
+			var err error
+			switch b.results, err = l.persist(b.records); {
+			case err != nil:
+				t.rest()
 				l.abandon(b, work, err)
 				work = nil
+			case len(work) == 0 && l.Queued() > 0:
+				b = t.hand(b)
+			default: // nothing to do meanwhile, or a ticket that goes on in the next batch
+				t.rest()
+				l.tell(b)
 			}
 		}
 	}
+}
+
+// tell hands a committed batch to followers, then to the tickets.
+func (l *Log) tell(b *batch) {
+	evs, fresh := b.place(b.results)
+	l.tail.push(fresh)
+	head := newest(b.results)
+	l.tail.advance(head) // also what an earlier try of unknown outcome had added
+	if l.opt.Bus != nil && len(fresh) > 0 {
+		l.opt.Bus.Ring(head)
+	}
+	b.settle(evs, b.results)
+}
+
+// teller tells of committed batches on a goroutine of its own, one after
+// another. One batch's memory is with it, the other with the committer.
+type teller struct{ todo, told chan *batch }
+
+func newTeller(tell func(*batch)) teller {
+	t := teller{todo: make(chan *batch, 1), told: make(chan *batch, 1)}
+	t.told <- &batch{}
+	go func() {
+		for b := range t.todo {
+			tell(b)
+			t.told <- b
+		}
+	}()
+	return t
+}
+
+// hand gives a batch over, once those before it were told of, and returns the
+// memory for the next one.
+func (t teller) hand(b *batch) *batch {
+	next := <-t.told
+	t.todo <- b
+	return next
+}
+
+// rest waits until all are told of.
+func (t teller) rest() { t.told <- <-t.told }
+
+func (t teller) end() {
+	t.rest()
+	close(t.todo)
 }
 
 // await blocks until a commit is due; false when the log is closed and empty.
@@ -63,101 +115,6 @@ func (l *Log) take() []*Ticket {
 	return work
 }
 
-// batch is what one commit takes. Its memory is used again.
-type batch struct {
-	records []events.Record
-	tickets []*Ticket // the ticket of each record
-	drafts  []*events.Draft
-	arena   []byte
-	codec   events.Codec
-}
-
-// fill seals drafts from the tickets, up to the bounds of a batch, and returns
-// the tickets that have drafts left.
-func (b *batch) fill(work []*Ticket, o Options) []*Ticket {
-	clear(b.tickets)
-	clear(b.drafts)
-	b.records, b.tickets, b.drafts, b.arena = b.records[:0], b.tickets[:0], b.drafts[:0], b.arena[:0]
-	bytes := 0
-	for len(work) > 0 {
-		t := work[0]
-		for t.taken < len(t.drafts) {
-			if len(b.records) == o.Batch || bytes >= o.BatchBytes {
-				return work
-			}
-			d := &t.drafts[t.taken]
-			t.taken++
-			r, err := b.seal(d)
-			if err != nil {
-				t.cut(err)
-				break
-			}
-			bytes += len(r.Payload)
-			b.records = append(b.records, r)
-			b.tickets = append(b.tickets, t)
-			b.drafts = append(b.drafts, d)
-		}
-		work = work[1:]
-	}
-	return nil
-}
-
-// seal encodes into the batch's memory. A payload that panics costs its own
-// ticket, nobody else's.
-func (b *batch) seal(d *events.Draft) (r events.Record, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("seal event %s: %v", d.ID, p)
-		}
-	}()
-	at := len(b.arena)
-	r = b.codec.SealTo(b.arena[at:], d)
-	if at+len(r.Payload) <= cap(b.arena) {
-		b.arena = b.arena[:at+len(r.Payload)]
-	} else {
-		b.arena = make([]byte, 0, 2*cap(b.arena)+len(r.Payload)+4096)
-	}
-	return r, nil
-}
-
-// cut drops the ticket's drafts from the one on that cannot be stored.
-func (t *Ticket) cut(err error) {
-	t.taken--
-	t.drafts = t.drafts[:t.taken]
-	t.settle(0, err)
-}
-
-// settle counts drafts whose outcome is known, and resolves the ticket with
-// its last one. The first error stands.
-func (t *Ticket) settle(n int, err error) {
-	if t.err == nil {
-		t.err = err
-	}
-	if t.placed += n; t.placed == len(t.drafts) {
-		t.resolve(nil)
-	}
-}
-
-// commit makes the batch durable, hands it to followers, then to the tickets.
-func (l *Log) commit(b *batch) error {
-	if len(b.records) == 0 {
-		return nil
-	}
-	results, err := l.persist(b.records)
-	if err != nil {
-		return err
-	}
-	evs, fresh := b.place(results)
-	l.tail.push(fresh)
-	head := newest(results)
-	l.tail.advance(head) // also what an earlier try of unknown outcome had added
-	if l.opt.Bus != nil && len(fresh) > 0 {
-		l.opt.Bus.Ring(head)
-	}
-	b.settle(evs, results)
-	return nil
-}
-
 // newest is the highest position of a commit.
 func newest(results []Result) (p events.Position) {
 	for i := range results {
@@ -166,49 +123,12 @@ func newest(results []Result) (p events.Position) {
 	return p
 }
 
-// place turns drafts into events, and picks those that this commit added.
-func (b *batch) place(results []Result) (evs, fresh []events.Event) {
-	evs = make([]events.Event, len(results))
-	all := true
-	for i := range results {
-		e, d, res := &evs[i], b.drafts[i], &results[i]
-		e.Header, e.Data = d.Header, d.Data
-		e.Position, e.RecordedAt, e.Hash = res.Position, res.RecordedAt, res.Hash
-		all = all && !res.Known && res.Err == nil
-	}
-	if all {
-		return evs, evs
-	}
-	for i := range results {
-		if !results[i].Known && results[i].Err == nil {
-			fresh = append(fresh, evs[i])
-		}
-	}
-	return evs, fresh
-}
-
-// settle gives each ticket its run of the batch's events.
-func (b *batch) settle(evs []events.Event, results []Result) {
-	for i := 0; i < len(evs); {
-		t, from := b.tickets[i], i
-		var err error
-		for ; i < len(evs) && b.tickets[i] == t; i++ {
-			if results[i].Err != nil && err == nil {
-				err = fmt.Errorf("append event %s: %w", evs[i].ID, results[i].Err)
-			}
-		}
-		if t.events == nil {
-			t.events = evs[from:i:i]
-		} else {
-			t.events = append(t.events, evs[from:i]...)
-		}
-		t.settle(i-from, err)
-	}
-}
-
 // persist calls Commit until it succeeds, a bounded number of times, always
 // with the same ids: a try whose outcome is unknown is harmless to repeat.
 func (l *Log) persist(records []events.Record) ([]Result, error) {
+	if len(records) == 0 {
+		return nil, nil
+	}
 	delay := l.opt.Backoff
 	for try := 0; ; try++ {
 		results, err := l.try(records)

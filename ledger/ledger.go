@@ -72,7 +72,8 @@ type Row struct {
 type Store interface {
 	// Commit appends a batch atomically and durably. An error means that
 	// nothing of it is known to be committed: the caller may try again with
-	// the same ids.
+	// the same ids. The batch is the caller's again afterwards, the results
+	// stay.
 	Commit(ctx context.Context, batch []events.Record) ([]Result, error)
 	// Scan calls fn for the rows after a position, in order, until limit rows
 	// (0: no limit), the head, or fn's error. The row and its payload are

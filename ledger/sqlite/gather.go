@@ -11,11 +11,12 @@ import (
 	zs "zombiezen.com/go/sqlite"
 )
 
-// gathered stands between the engine and its write-ahead log. The engine writes
-// a header and a page for every page of a commit, each with a call of the system;
-// here they are put together and written at once, before the flush that every
-// commit ends with (synchronous=FULL) and that a reader learns of it behind.
-// Whatever else looks at the file makes the bytes go out first.
+// gathered stands between the engine and one of its files. The engine writes each
+// page of a commit to its log with two calls of the system (a header, then the
+// page) and each page of a checkpoint to the database with one; here what follows
+// one another is put together and written at once, before the flush that every
+// commit and every checkpoint ends with (synchronous=FULL) and that a reader learns
+// of it behind. Whatever else looks at the file makes the bytes go out first.
 //
 // It lies outside of Go's heap and begins with the methods that the engine calls
 // for the file, so a file leads to its own.
@@ -27,33 +28,39 @@ type gathered struct {
 	bytes   [64 << 10]byte // the engine's own way to the system takes less than 128 KiB at a time
 }
 
-// newGathered puts itself between the engine and a connection's log; nil where
+// The files of a connection, as newGathered is told of them.
+const (
+	databaseFile = engine.SQLITE_FCNTL_FILE_POINTER
+	logFile      = engine.SQLITE_FCNTL_JOURNAL_POINTER
+)
+
+// newGathered puts itself between the engine and a connection's file; nil where
 // the disk is such that the engine writes behind its last flush. It is freed
 // after the connection was closed.
-func newGathered(c *zs.Conn, tls *libc.TLS) (*gathered, error) {
+func newGathered(c *zs.Conn, tls *libc.TLS, which int32) (*gathered, error) {
 	db := reflect.ValueOf(c).Elem().FieldByName("conn")
 	if db.Kind() != reflect.Uintptr || db.Uint() == 0 {
 		return nil, fmt.Errorf("the SQLite bindings have changed: no handle in %T", c)
 	}
 	room, err := unix.Mmap(-1, 0, int(unsafe.Sizeof(gathered{})), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
 	if err != nil {
-		return nil, fmt.Errorf("memory for the write-ahead log: %w", err)
+		return nil, fmt.Errorf("memory for what is to be written: %w", err)
 	}
 	g := (*gathered)(unsafe.Pointer(unsafe.SliceData(room)))
-	if err := g.stand(tls, uintptr(db.Uint())); err != nil || g.own == 0 {
+	if err := g.stand(tls, uintptr(db.Uint()), which); err != nil || g.own == 0 {
 		g.free()
 		return nil, err
 	}
 	return g, nil
 }
 
-// stand finds the log's file and takes its methods' place.
-func (g *gathered) stand(tls *libc.TLS, db uintptr) error {
+// stand finds the file and takes its methods' place.
+func (g *gathered) stand(tls *libc.TLS, db uintptr, which int32) error {
 	name := append(g.bytes[:0], "main\x00"...)
 	answer := (*uintptr)(unsafe.Pointer(&g.bytes[16]))
-	code := engine.Xsqlite3_file_control(tls, db, uintptr(unsafe.Pointer(&name[0])), engine.SQLITE_FCNTL_JOURNAL_POINTER, uintptr(unsafe.Pointer(answer)))
+	code := engine.Xsqlite3_file_control(tls, db, uintptr(unsafe.Pointer(&name[0])), which, uintptr(unsafe.Pointer(answer)))
 	if code != engine.SQLITE_OK || *answer == 0 {
-		return fmt.Errorf("find the write-ahead log: %w", zs.ResultCode(code).ToError())
+		return fmt.Errorf("find the file to gather for: %w", zs.ResultCode(code).ToError())
 	}
 	file := *answer
 	methods := &at[engine.Tsqlite3_file](file).FpMethods

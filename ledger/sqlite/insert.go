@@ -23,9 +23,9 @@ type placed struct {
 }
 
 const (
-	rowColumns = 15           // of a row
+	rowColumns = 14           // that are inserted of a row
 	blobBytes  = 16 + 16 + 32 // of a row's id, request and hash
-	mostRows   = 64           // of one statement
+	mostRows   = 128          // of one statement
 )
 
 // inserts put rows into events, several with one statement: what a statement
@@ -35,7 +35,7 @@ const (
 type inserts struct {
 	conn *zs.Conn
 	tls  *libc.TLS
-	of   [4]insert
+	of   []insert // each of half as many rows as the one before
 	held held
 }
 
@@ -47,7 +47,11 @@ type insert struct {
 }
 
 func newInserts(c *zs.Conn, tls *libc.TLS) *inserts {
-	return &inserts{conn: c, tls: tls, of: [4]insert{{rows: mostRows}, {rows: 16}, {rows: 4}, {rows: 1}}}
+	in := &inserts{conn: c, tls: tls}
+	for rows := mostRows; rows > 0; rows /= 2 {
+		in.of = append(in.of, insert{rows: rows})
+	}
+	return in
 }
 
 // largest is the statement of the most rows that there are enough for.
@@ -67,7 +71,7 @@ func (in *inserts) prepare(s *insert) (err error) {
 		return nil
 	}
 	row := ",(?" + strings.Repeat(",?", rowColumns-1) + ")"
-	sql := "INSERT OR ROLLBACK INTO events (" + columns + ") VALUES " + strings.Repeat(row, s.rows)[1:]
+	sql := "INSERT OR ROLLBACK INTO events (" + inserted + ") VALUES " + strings.Repeat(row, s.rows)[1:]
 	if s.stmt, err = in.conn.Prepare(sql); err != nil {
 		return err
 	}
@@ -91,7 +95,6 @@ type rowNumbers struct{ writer, account, model int64 }
 func (in *inserts) bind(s *insert, index int, p *placed, n rowNumbers) error {
 	r := p.record
 	b := binding{in: in, stmt: s.handle, at: int32(index * rowColumns)}
-	b.int(int64(p.at.Position))
 	b.int(int64(p.at.RecordedAt))
 	b.int(int64(r.ObservedAt))
 	b.blob(r.ID[:])

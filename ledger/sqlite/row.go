@@ -11,7 +11,11 @@ import (
 )
 
 // columns, in the order in which writer.put binds and numbered.load reads them.
-const columns = "position, recorded_at, observed_at, id, writer, writer_seq, account, epoch, model, request, attempt, kind, format, payload, hash"
+const columns = "position, " + inserted
+
+// inserted are the columns of an insert: the engine gives each row the position
+// behind the greatest one, which it finds without a search.
+const inserted = "recorded_at, observed_at, id, writer, writer_seq, account, epoch, model, request, attempt, kind, format, payload, hash"
 
 // numbered is a row as stored, before its names are looked up.
 type numbered struct {

@@ -19,8 +19,7 @@ type writer struct {
 	ids  recent
 
 	accounts, models, writers numbers
-	lastWriter                uuid.UUID // of the newest event, and its number
-	lastNumber                int64
+	of                        map[uuid.UUID]int64
 	block                     block
 
 	begin, commitStmt, byID *zs.Stmt
@@ -30,7 +29,7 @@ type writer struct {
 	names   dictionaries
 	arena   []byte
 	warm    *warm
-	log     *gathered // nil: not needed yet
+	files   [2]*gathered // the log and the database; nil: not needed yet, or not to be gathered
 }
 
 // pragmas of the writing connection, in order.
@@ -53,9 +52,9 @@ func openWriter(path string) (*writer, error) {
 		accounts: numbers{table: "accounts", known: map[string]int64{}},
 		models:   numbers{table: "models", known: map[string]int64{}},
 		writers:  numbers{table: "writers", known: map[string]int64{}},
-		names:    newDictionaries(),
-		warm:     newWarm(),
-		pending:  make([]placed, 0, mostRows),
+		names:    newDictionaries(), of: map[uuid.UUID]int64{},
+		warm:    newWarm(),
+		pending: make([]placed, 0, mostRows),
 	}
 	w.inserts = newInserts(c, w.warm.tls)
 	if err := w.start(path); err != nil {
@@ -85,9 +84,13 @@ func (w *writer) start(path string) error {
 	if err := w.resume(); err != nil {
 		return err
 	}
-	var err error
-	w.log, err = newGathered(w.conn, w.warm.tls)
-	return err
+	for i, file := range [len(w.files)]int32{logFile, databaseFile} {
+		var err error
+		if w.files[i], err = newGathered(w.conn, w.warm.tls, file); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (w *writer) prepare() error {
@@ -147,6 +150,7 @@ func (w *writer) commit(batch []events.Record, content []events.Hash, now events
 	if err := run(w.begin); err != nil {
 		return nil, fmt.Errorf("begin: %w", err)
 	}
+	w.warm.commit()
 	results := make([]ledger.Result, len(batch))
 	for i := range batch {
 		var err error
@@ -279,7 +283,13 @@ func (w *writer) insert(s *insert, rows []placed) error {
 			return err
 		}
 	}
-	return run(s.stmt)
+	if err := run(s.stmt); err != nil {
+		return err
+	}
+	if last := rows[len(rows)-1].at.Position; w.conn.LastInsertRowID() != int64(last) {
+		return fmt.Errorf("%w: the row for position %d went to %d", ledger.ErrBroken, last, w.conn.LastInsertRowID())
+	}
+	return nil
 }
 
 // numbers are those of a record's names.
@@ -297,15 +307,15 @@ func (w *writer) numbers(r *events.Record) (n rowNumbers, err error) {
 // writerNumber is the number of an event's writer: as a rule that of the event
 // before.
 func (w *writer) writerNumber(id uuid.UUID) (int64, error) {
-	switch id {
-	case uuid.Nil:
+	if id == uuid.Nil {
 		return 0, nil
-	case w.lastWriter:
-		return w.lastNumber, nil
+	}
+	if n, ok := w.of[id]; ok {
+		return n, nil
 	}
 	n, err := w.writers.number(w.conn, string(id[:]), true)
 	if err == nil {
-		w.lastWriter, w.lastNumber = id, n
+		w.of[id] = n
 	}
 	return n, err
 }
@@ -320,6 +330,7 @@ func run(s *zs.Stmt) error {
 func (w *writer) close() error {
 	defer w.warm.free()
 	defer w.inserts.held.free()
-	defer w.log.free()
+	defer w.files[0].free()
+	defer w.files[1].free()
 	return w.conn.Close()
 }

@@ -99,11 +99,14 @@ func (m *Maker) name(n uint32) string {
 	return m.names[n]
 }
 
+// What all requests of a maker have in common.
+var policy, session = events.DigestOf("policy"), events.DigestOf("session")
+
 func routed(n uint32, at events.Time) events.Payload {
 	return &events.AttemptRouted{
 		Stamp: events.Stamp{DecidedAt: at, View: events.Position(at % 1_000_000), Pending: 17, Rules: 1,
-			Policy: events.DigestOf("policy"), Client: "app", Dialect: events.DialectOpenAI, Asked: "gpt-5.2",
-			Session: events.DigestOf("session")},
+			Policy: policy, Client: "app", Dialect: events.DialectOpenAI, Asked: "gpt-5.2",
+			Session: session},
 		Chosen: n + 1, Strategy: events.StrategyBalanced, Weight: 1,
 		Skipped: []events.Verdict{{Account: 1, Reason: events.ReasonRateLimited, Evidence: 4711}, {Account: 3}},
 	}

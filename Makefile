@@ -116,8 +116,8 @@ prove-ledger: ## what an append costs in both stores, in ratios to a raw disk an
 prove-rebuild: ## EVENTS [5000000] events read, chained and folded from SQLite and PostgreSQL; a start from a snapshot
 	@$(call prove,-run TestProveRebuild ./test/rebuild,WAYBILL_PROVE=$(or $(EVENTS),5000000))
 
-prove-queries: ## a request and an account's day out of EVENTS [5000000] events, in both stores
-	@$(call prove,-run TestProveQueries ./test/rebuild,WAYBILL_PROVE=$(or $(EVENTS),5000000))
+prove-queries: ## a request and an account's day out of EVENTS [5000000] events, in both stores; PostgreSQL in segments of SEGMENT [1000000]
+	@$(call prove,-run TestProveQueries ./test/rebuild,WAYBILL_PROVE=$(or $(EVENTS),5000000) WAYBILL_SEGMENT=$(SEGMENT))
 
 prove-verify: ## REQUESTS [1000000] decisions derived again
 	@$(call prove,-run TestProveVerify ./gateway/inquiry,WAYBILL_PROVE=$(or $(REQUESTS),1000000))

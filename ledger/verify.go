@@ -28,21 +28,22 @@ type Verified struct {
 
 // Verify walks a store's chain: no position is missing, times never go back,
 // every hash follows, every payload can be read, and the end is the store's
-// head. An error means that it could not be done; what is wrong is in Fault.
+// head. Then, that accounts' events are found where they are. An error means that
+// it could not be done; what is wrong is in Fault.
 // Whether the decisions hold is not the ledger's to judge.
 func Verify(ctx context.Context, s Store, o VerifyOptions) (Verified, error) {
 	head, err := s.Head(ctx)
 	if err != nil {
 		return Verified{}, fmt.Errorf("verify: %w", err)
 	}
-	w := walk{opt: o, head: head}
+	w := walk{opt: o, head: head, entries: NewEntryCheck(s)}
 	after := o.After.Position
 	w.check = NewChecker(o.After)
 	if o.From > after+1 { // the row before is read for its hash
 		after = o.From - 2
 		w.check = NewCheckerFrom(after)
 	}
-	err = s.Scan(ctx, after, Filter{UpTo: head.Position}, 0, w.row)
+	err = s.Scan(ctx, after, Filter{UpTo: head.Position}, 0, func(r *Row) error { return w.row(ctx, r) })
 	if w.found.Fault == nil {
 		errors.As(err, &w.found.Fault)
 	}
@@ -50,19 +51,36 @@ func Verify(ctx context.Context, s Store, o VerifyOptions) (Verified, error) {
 		return w.found, fmt.Errorf("verify: %w", err)
 	}
 	w.end()
+	if w.found.Fault != nil { // what is wrong with the events themselves is said first
+		return w.found, nil
+	}
+	if err := w.index(w.entries.End(ctx)); err != nil {
+		return w.found, fmt.Errorf("verify: %w", err)
+	}
+	w.found.Fault = w.indexed
 	return w.found, nil
 }
 
 // walk is a verification under way.
 type walk struct {
-	opt   VerifyOptions
-	head  Head
-	check *Checker
-	codec events.Codec
-	found Verified
+	opt     VerifyOptions
+	head    Head
+	check   *Checker
+	codec   events.Codec
+	entries *EntryCheck
+	indexed *Fault // the first that entries found
+	found   Verified
 }
 
-func (w *walk) row(r *Row) error {
+// index notes what the check of the entries found.
+func (w *walk) index(fault *Fault, err error) error {
+	if w.indexed == nil {
+		w.indexed = fault
+	}
+	return err
+}
+
+func (w *walk) row(ctx context.Context, r *Row) error {
 	fault := w.check.Next(r, r.ContentHash())
 	if fault == nil {
 		fault = w.opt.Expect.Holds(r)
@@ -75,6 +93,9 @@ func (w *walk) row(r *Row) error {
 	if fault != nil {
 		w.found.Fault = fault
 		return fault
+	}
+	if err := w.index(w.entries.Next(ctx, r)); err != nil {
+		return err
 	}
 	if r.Position >= w.opt.From {
 		w.found.Positions++

@@ -37,6 +37,7 @@ type Log interface {
 	Layout(ctx context.Context, size events.Position) (ledger.Layout, error)
 	Shelf() ledger.Shelf
 	Stray(ctx context.Context) (*ledger.Fault, error)
+	EntryCheck() *ledger.EntryCheck
 	Each(ctx context.Context, after events.Position, f ledger.Filter, fn func(*events.Event) error) error
 	Read(ctx context.Context, after events.Position, f ledger.Filter, limit int) ([]events.Event, error)
 }

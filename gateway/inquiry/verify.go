@@ -52,7 +52,7 @@ type Skipped struct {
 // Fault is the first thing that is wrong.
 type Fault struct {
 	Position events.Position `json:"position"`
-	Kind     string          `json:"kind"` // chain, gap, order, unreadable, decision, snapshot, head, writer, archive
+	Kind     string          `json:"kind"` // chain, gap, order, unreadable, decision, snapshot, head, writer, archive, index
 	Detail   string          `json:"detail"`
 }
 
@@ -100,7 +100,7 @@ func verify(ctx context.Context, log Log, o VerifyOptions) (Verdict, error) {
 	if !headless {
 		v.Head = Head{head.Position, head.Hash.String()}
 	}
-	c := check{verdict: &v, id: o.Ledger}
+	c := check{verdict: &v, id: o.Ledger, entries: log.EntryCheck()}
 	c.expect(o.Checkpoints)
 	if n := len(s.absent); n == 0 {
 		c.proof = views.NewProof(ctx, log)
@@ -139,10 +139,17 @@ func verify(ctx context.Context, log Log, o VerifyOptions) (Verdict, error) {
 		report = c.audit.Report()
 	}
 	v.fill(report)
-	if c.proof != nil && v.OK { // what is wrong with the ledger itself is said first
-		c.fault(c.proof.Fault())
-		v.OK = v.Fault == nil
+	if !v.OK { // what is wrong with the ledger itself is said first
+		return v, nil
 	}
+	if err := c.index(c.entries.End(ctx)); err != nil {
+		return v, fmt.Errorf("verify: %w", err)
+	}
+	c.fault(c.indexed)
+	if c.proof != nil {
+		c.fault(c.proof.Fault())
+	}
+	v.OK = v.Fault == nil
 	return v, nil
 }
 
@@ -180,6 +187,8 @@ type check struct {
 	counts  ledger.Counts // of the writers; anew behind what cannot be read
 	audit   *audit.Auditor
 	proof   *views.Proof // of the stored states; with the audit
+	entries *ledger.EntryCheck
+	indexed *ledger.Fault // the first that entries found
 	verdict *Verdict
 	id      uuid.UUID     // that the ledger must have; nil: any
 	heads   []ledger.Head // expected and not passed yet, in order
@@ -246,11 +255,22 @@ func (c *check) next(ctx context.Context, r *ledger.Row, link ledger.Link, e *ev
 	if r.Position >= c.verdict.From {
 		c.verdict.Positions++
 	}
+	if err := c.index(c.entries.Next(ctx, r)); err != nil {
+		return err
+	}
 	if c.audit == nil {
 		return nil
 	}
 	c.proof.Apply(ctx, e)
 	return c.audit.Apply(e)
+}
+
+// index notes what the check of the entries found.
+func (c *check) index(f *ledger.Fault, err error) error {
+	if c.indexed == nil {
+		c.indexed = f
+	}
+	return err
 }
 
 func (c *check) fault(f *ledger.Fault) {

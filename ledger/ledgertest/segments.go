@@ -38,6 +38,9 @@ func RunSegments(t *testing.T, fresh func(t *testing.T) Opener) {
 		{"only what is old enough and below the floor leaves", onlyOldEnough},
 		{"verification goes across archives, and from the anchor without them", verifies},
 		{"the size is told", sizeTold},
+		{"accounts are found, and verified, where a block is partly archived", partlyArchived},
+		{"an instant at any edge is found", anyInstant},
+		{"a request is found wherever its events are", anyRequest},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, fresh(t)) })
 	}
@@ -414,5 +417,108 @@ func sizeTold(t *testing.T, open Opener) {
 	after, err := s.(ledger.Segmented).Size(t.Context())
 	if err != nil || after.Events != 1100 || after.Oldest != rows[500].RecordedAt || after.Bytes == 0 {
 		t.Errorf("%+v %v", after, err)
+	}
+}
+
+func partlyArchived(t *testing.T, open Opener) {
+	s := opened(t, open)
+	g := NewMaker()
+	grow(t, s, g, 2*ledger.EntryBlock+300)
+	rows := all(t, s, 0, ledger.Filter{})
+	for _, to := range []events.Position{4000, 4500, 8000} { // within the first block, the second and to its end
+		archived(t, s, archive.Options{Dir: t.TempDir(), To: to})
+		grow(t, s, g, 600)
+		rows = append(rows, all(t, s, events.Position(len(rows)), ledger.Filter{})...)
+		f := ledger.Filter{Account: "account-3"}
+		l := layout(t, s)
+		anchor := l.Anchor()
+		var want []ledger.Row
+		for i := range rows {
+			if f.MatchRow(&rows[i]) && rows[i].Position > anchor.Position {
+				want = append(want, rows[i])
+			}
+		}
+		same(t, fmt.Sprint("archived to ", to), all(t, s, anchor.Position, f), want)
+		v, err := ledger.Verify(t.Context(), s, ledger.VerifyOptions{After: anchor})
+		if err != nil || v.Fault != nil {
+			t.Errorf("archived to %d: %v %v", to, v.Fault, err)
+		}
+	}
+}
+
+// anyInstant compares spans of time, from and to just before, at and just behind
+// events on both sides of segments' ends, with a look at each event.
+func anyInstant(t *testing.T, open Opener) {
+	s := opened(t, open)
+	g := NewMaker()
+	grow(t, s, g, 900)
+	all(t, s, 0, ledger.Filter{Since: 1}) // what it remembers of segments is out of date then
+	grow(t, s, g, 1_100)
+	rows := all(t, s, 0, ledger.Filter{})
+	instants := []events.Time{0, 1, rows[len(rows)-1].RecordedAt + 1e6}
+	for _, p := range []int{1, 2, 250, 499, 500, 501, 777, 1000, 1001, 1500, 1501, 1999, 2000} {
+		at := rows[p-1].RecordedAt
+		instants = append(instants, at-1, at, at+1)
+	}
+	for _, since := range instants {
+		for _, until := range instants {
+			f := ledger.Filter{Since: since, Until: until}
+			var want, got []events.Position
+			for i := range rows {
+				if f.MatchRow(&rows[i]) {
+					want = append(want, rows[i].Position)
+				}
+			}
+			err := s.Scan(t.Context(), 0, f, 3, func(r *ledger.Row) error { got = append(got, r.Position); return nil })
+			if want = want[:min(3, len(want))]; err != nil || !slices.Equal(got, want) {
+				t.Fatalf("from %d to %d: %v %v, want %v", since, until, got, err, want)
+			}
+		}
+	}
+}
+
+// anyRequest: requests whose events are far apart, that are older or younger than
+// all around them, or have ids that say nothing of time.
+func anyRequest(t *testing.T, open Opener) {
+	s := opened(t, open)
+	g := NewMaker()
+	batches := make([][]events.Record, 40)
+	for i := range batches {
+		batches[i] = g.Records(50)
+	}
+	first, last := batches[0][0].Request, batches[39][48].Request
+	for _, odd := range []struct {
+		batch, record int
+		request       uuid.UUID
+	}{
+		{25, 3, first}, {39, 7, first}, {0, 9, last}, {12, 9, last}, {3, 11, uuid.UUID{15: 1}}, {30, 11, uuid.UUID{15: 1}},
+		{7, 2, uuid.UUID{0: 0xff, 15: 9}}, {22, 2, uuid.UUID{0: 0xff, 15: 9}}, {5, 5, uuid.Nil},
+	} {
+		batches[odd.batch][odd.record].Request = odd.request
+	}
+	for i := range batches {
+		commit(t, s, batches[i]...)
+		if i == 17 {
+			all(t, s, 0, ledger.Filter{Request: first}) // what it remembers of segments is out of date then
+		}
+	}
+	rows := all(t, s, 0, ledger.Filter{})
+	asked := map[uuid.UUID][]events.Position{{7}: nil}
+	for i := range rows {
+		asked[rows[i].Request] = append(asked[rows[i].Request], rows[i].Position)
+	}
+	delete(asked, uuid.Nil)
+	for id, want := range asked {
+		for limit := range 3 {
+			var got []events.Position
+			err := s.Scan(t.Context(), 0, ledger.Filter{Request: id}, limit, func(r *ledger.Row) error { got = append(got, r.Position); return nil })
+			if limit > 0 {
+				want = want[:min(limit, len(want))]
+			}
+			if err != nil || !slices.Equal(got, want) {
+				t.Fatalf("%s, limit %d: %v %v, want %v", id, limit, got, err, want)
+			}
+			want = asked[id]
+		}
 	}
 }

@@ -14,10 +14,12 @@ import (
 // Tamperer is a store in the hands of somebody who may do anything to its
 // database: Exec runs SQL with the triggers out of the way, in which $EVENTS is
 // the table of events, $HEX is what stands before a quoted text of hex digits,
-// and columns have their own names.
+// $NOBODY is an account that has no events, and columns have their own names.
 type Tamperer interface {
 	ledger.Store
 	Tamper(t *testing.T, sql string)
+	// Settle waits until accounts' entries are there for every whole block.
+	Settle(t *testing.T)
 }
 
 // RunTamper is what verification must find in every store. open gives an empty
@@ -62,8 +64,41 @@ func RunTamper(t *testing.T, open func(t *testing.T) Tamperer) {
 			}
 		})
 	}
+	tamperEntries(t, open)
 	t.Run("an end cut off with the head set back is found by a checkpoint alone", func(t *testing.T) { cutOff(t, open(t)) })
 	t.Run("a rewrite with every hash computed anew is found by a checkpoint alone", func(t *testing.T) { rewritten(t, open(t)) })
+}
+
+// tamperEntries is what verification must find in what accounts' events are found by.
+func tamperEntries(t *testing.T, open func(t *testing.T) Tamperer) {
+	one := " WHERE block = 0 AND account = (SELECT account FROM account_events WHERE block = 0 ORDER BY account DESC LIMIT 1)"
+	for _, c := range []struct{ name, sql string }{
+		{"accounts that are found as they should", ""},
+		{"an account that is not found any more", "DELETE FROM account_events" + one},
+		{"a block in which no account is found", "DELETE FROM account_events WHERE block = 0"},
+		{"an account of which one event is found", "UPDATE account_events SET offsets = substr(offsets, 1, 2)" + one},
+		{"an account of which no event is found", "UPDATE account_events SET offsets = $HEX''" + one},
+		{"an account that is found by another's events", "UPDATE account_events SET offsets = (SELECT offsets FROM account_events WHERE block = 0 ORDER BY account DESC LIMIT 1 OFFSET 1)" + one},
+		{"an account that nobody has", "INSERT INTO account_events (block, account, offsets) SELECT block, $NOBODY, offsets FROM account_events" + one},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := open(t)
+			grow(t, s, NewMaker(), 2*ledger.EntryBlock+700)
+			s.Settle(t)
+			if c.sql != "" {
+				s.Tamper(t, c.sql)
+			}
+			v, err := ledger.Verify(t.Context(), s, ledger.VerifyOptions{})
+			switch {
+			case err != nil:
+				t.Fatal(err)
+			case c.sql == "" && v.Fault != nil, c.sql != "" && v.Fault == nil:
+				t.Errorf("found %v", v.Fault)
+			case c.sql != "" && (v.Fault.Position != 1 || v.Fault.Kind != ledger.FaultIndex):
+				t.Errorf("found %v", v.Fault)
+			}
+		})
+	}
 }
 
 // told verifies a store alone and against a checkpoint.

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"io/fs"
+	"slices"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -100,5 +101,29 @@ func TestATableOfTheFirstSchemaBecomesTheFirstSegment(t *testing.T) {
 	l, err := s.Layout(t.Context(), 0)
 	if err != nil || len(l.Whole) != 1 || l.Whole[0] != (ledger.Span{First: 1, Last: 2000}) {
 		t.Errorf("%+v %v", l, err)
+	}
+}
+
+func TestALedgerOfTheFirstSchemaIsReadAsItIs(t *testing.T) {
+	schema := server.Schema()
+	_, rows := older(t, schema, 300)
+	s := mustOpen(t, postgres.Options{Schema: schema, ReadOnly: true})
+	defer s.Close()
+	mid := &rows[150]
+	for name, f := range map[string]ledger.Filter{
+		"all": {}, "a request": {Request: mid.Request}, "an account": {Account: mid.Account}, "no account": {Account: "nobody"}, "a kind": {Kinds: []events.Kind{mid.Kind}},
+		"since": {Since: mid.RecordedAt}, "until": {Until: mid.RecordedAt}, "an account's time": {Account: mid.Account, Since: rows[20].RecordedAt, Until: mid.RecordedAt},
+		"up to": {UpTo: 7}, "in the future": {Since: rows[299].RecordedAt + 1},
+	} {
+		var got, want []events.Position
+		for i := range rows {
+			if f.MatchRow(&rows[i]) {
+				want = append(want, rows[i].Position)
+			}
+		}
+		err := s.Scan(t.Context(), 0, f, 0, func(r *ledger.Row) error { got = append(got, r.Position); return nil })
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %d events, want %d, %v", name, len(got), len(want), err)
+		}
 	}
 }

@@ -52,6 +52,7 @@ type Store struct {
 	conf    *pgx.ConnConfig // of the connections outside the pool
 	roles   Roles
 	divided bool // into segments: its schema is not older than them
+	indexed bool // by entries of accounts, likewise
 	bell    *bell
 
 	mu     sync.Mutex
@@ -63,6 +64,12 @@ type Store struct {
 	maker  sync.WaitGroup
 	holds  []func() // end the writers' locks, and the leases
 	leases *leases  // nil until the first is wanted
+
+	life     context.Context // of what catches up in the background
+	end      context.CancelFunc
+	entered  atomic.Uint64 // the last position whose account is entered, as last seen
+	entering atomic.Bool   // accounts are being entered
+	seen     atomic.Pointer[division]
 }
 
 // Open connects, brings the schema up to date and looks at the privileges.
@@ -78,7 +85,10 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{opt: o, conf: conf}
+	s.life, s.end = context.WithCancel(context.Background())
 	if err := s.start(ctx); err != nil {
+		s.end()
+		s.maker.Wait()
 		if s.pool != nil {
 			s.pool.Close()
 		}
@@ -119,6 +129,7 @@ func (s *Store) start(ctx context.Context) error {
 		if err := s.extend(ctx); err != nil {
 			return err
 		}
+		s.catchUp()
 	}
 	if !s.opt.Silent && !s.opt.ReadOnly {
 		s.bell = newBell(s.conf, channel(s.opt.Schema))
@@ -129,7 +140,7 @@ func (s *Store) start(ctx context.Context) error {
 // find makes sure that there is a ledger.
 func (s *Store) find(ctx context.Context) error {
 	var there bool
-	if err := s.pool.QueryRow(ctx, "SELECT to_regclass('events') IS NOT NULL AND to_regclass('head') IS NOT NULL, to_regclass('archived') IS NOT NULL").Scan(&there, &s.divided); err != nil {
+	if err := s.pool.QueryRow(ctx, "SELECT to_regclass('events') IS NOT NULL AND to_regclass('head') IS NOT NULL, to_regclass('archived') IS NOT NULL, to_regclass('account_events') IS NOT NULL").Scan(&there, &s.divided, &s.indexed); err != nil {
 		return unavailable(err)
 	}
 	if !there {
@@ -248,6 +259,7 @@ func (s *Store) Close() error {
 	if s.bell != nil {
 		s.bell.close()
 	}
+	s.end()
 	s.maker.Wait()
 	s.pool.Close()
 	return nil

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -18,7 +17,7 @@ import (
 // together whatever is appended between them.
 const pageRows = 2000
 
-// page is what one query returned, copied out of the connection.
+// page is what one round trip returned, copied out of the connection.
 type page struct {
 	rows  []ledger.Row
 	arena []byte
@@ -31,10 +30,7 @@ func (s *Store) Scan(ctx context.Context, after events.Position, f ledger.Filter
 	if s.isClosed() {
 		return ledger.ErrClosed
 	}
-	q, err := s.query(ctx, after, f)
-	if err != nil {
-		return fmt.Errorf("read ledger: %w", unavailable(err))
-	}
+	r := newReading(s, after, f)
 	p := pages.Get().(*page)
 	defer pages.Put(p)
 	for given := 0; ; {
@@ -42,18 +38,17 @@ func (s *Store) Scan(ctx context.Context, after events.Position, f ledger.Filter
 		if limit > 0 {
 			want = min(want, limit-given)
 		}
-		if err := p.fill(ctx, s, q, want); err != nil {
-			return fmt.Errorf("read ledger: %w", unavailable(err))
+		more, err := r.fill(ctx, p, want)
+		if err != nil {
+			return fmt.Errorf("read ledger: %w", err)
 		}
 		if err := p.give(ctx, fn); err != nil {
 			return err
 		}
 		given += len(p.rows)
-		if len(p.rows) < want || (limit > 0 && given == limit) {
+		if !more || (limit > 0 && given == limit) {
 			return nil
 		}
-		q.from = p.rows[len(p.rows)-1].Position
-		q.args[0] = int64(q.from)
 	}
 }
 
@@ -70,43 +65,10 @@ func (p *page) give(ctx context.Context, fn func(*ledger.Row) error) error {
 	return ctx.Err()
 }
 
-// fill reads one page, and asks behind it, in the same round trip, whether
-// anything of what it should hold has left the table.
-func (p *page) fill(ctx context.Context, s *Store, q *query, want int) (err error) {
-	p.arena, p.rows = p.arena[:0], p.rows[:0]
-	q.args[2] = want
-	b := &pgx.Batch{}
-	b.Queue(q.sql, q.args...)
-	if s.divided {
-		b.Queue("SELECT coalesce(max(last), 0) FROM archived")
-	}
-	res := s.pool.SendBatch(ctx, b)
-	defer func() {
-		if err = errors.Join(err, res.Close()); err != nil {
-			p.rows = p.rows[:0]
-		}
-	}()
-	if err := p.load(res); err != nil || !s.divided {
-		return err
-	}
-	var anchor int64
-	if err := res.QueryRow().Scan(&anchor); err != nil {
-		return err
-	}
-	if q.from < events.Position(anchor) {
-		return fmt.Errorf("after %d: positions up to %d: %w", q.from, anchor, ledger.ErrArchived)
-	}
-	return nil
-}
-
-// load copies the rows out of the connection.
-func (p *page) load(res pgx.BatchResults) error {
-	rows, err := res.Query()
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for n := 0; rows.Next(); n++ {
+// load copies rows out of the connection, until there are as many as are wanted.
+func (p *page) load(rows pgx.Rows, want int) (err error) {
+	for len(p.rows) < want && rows.Next() {
+		n := len(p.rows)
 		if n < cap(p.rows) {
 			p.rows = p.rows[:n+1]
 		} else {
@@ -116,74 +78,228 @@ func (p *page) load(res pgx.BatchResults) error {
 			return err
 		}
 	}
-	return rows.Err()
+	return nil
 }
 
-// query is a filter turned into SQL; the first arguments are after, upTo and
-// limit.
-type query struct {
-	from events.Position // behind which the rows stand
-	sql  string
-	args []any
+// reading is a scan under way. It goes from segment to segment.
+type reading struct {
+	store   *Store
+	filter  ledger.Filter
+	div     *division       // nil: not looked at yet
+	entries *entries        // of the account; nil: it is not read by them
+	from    events.Position // where the page begins
+	at      events.Position // rows up to it were given, or there are none
+	upTo    events.Position
+	bounded bool // at and upTo are what the filter's instants say
+	asked   bool // whether what is behind from is there
 }
 
-func (s *Store) query(ctx context.Context, after events.Position, f ledger.Filter) (*query, error) {
-	from := after
-	upTo := int64(1<<63 - 1)
+func newReading(s *Store, after events.Position, f ledger.Filter) *reading {
+	const most = events.Position(1<<63 - 1)
+	r := &reading{store: s, filter: f, from: after, at: min(after, most), upTo: most}
 	if f.UpTo != 0 {
-		upTo = int64(f.UpTo)
+		r.upTo = min(f.UpTo, most)
 	}
-	if f.Since != 0 {
-		first, err := s.firstAt(ctx, f.Since)
-		if err != nil {
-			return nil, err
+	if f.Account != "" && f.Request == uuid.Nil && s.indexed {
+		r.entries = new(entries)
+	}
+	return r
+}
+
+// fill reads a page, and says whether there may be another. A segment that was
+// removed meanwhile is archived, or was put elsewhere: it is looked at again.
+func (r *reading) fill(ctx context.Context, p *page, want int) (more bool, err error) {
+	for again := false; ; again = true {
+		p.rows, p.arena = p.rows[:0], p.arena[:0]
+		if err = r.start(ctx); err == nil {
+			more, err = r.page(ctx, p, want)
 		}
-		after = max(after, first-1)
-	}
-	if f.Until != 0 {
-		end, err := s.firstAt(ctx, f.Until)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			r.from = r.at
+			return more, nil
 		}
-		upTo = min(upTo, int64(end)-1)
+		p.rows = p.rows[:0]
+		if again || !undefinedTable(err) {
+			return false, err
+		}
+		if err = r.renew(ctx); err != nil {
+			return false, err
+		}
 	}
-	q := &query{from: from, args: []any{int64(min(after, 1<<63-1)), upTo, 0}}
+}
+
+// start finds out, once, where the scan begins and ends.
+func (r *reading) start(ctx context.Context) (err error) {
+	if r.bounded {
+		return nil
+	}
+	if r.div == nil {
+		if r.div, err = r.store.division(ctx); err != nil {
+			return unavailable(err)
+		}
+	}
+	err = r.bound(ctx)
+	r.bounded = err == nil
+	return err
+}
+
+// renew looks at the segments again.
+func (r *reading) renew(ctx context.Context) error {
+	d, err := r.store.divide(ctx)
+	if err != nil {
+		return unavailable(err)
+	}
+	r.div = d
+	return r.left(d.anchor)
+}
+
+// left says that rows which the scan should have given left the table.
+func (r *reading) left(anchor events.Position) error {
+	if r.from < anchor {
+		return fmt.Errorf("after %d: positions up to %d: %w", r.from, anchor, ledger.ErrArchived)
+	}
+	return nil
+}
+
+// round asks in one round trip, and behind all else whether anything of what
+// the answers should hold had left by then.
+func (r *reading) round(ctx context.Context, b *pgx.Batch) error {
+	var anchor int64
+	if r.store.divided {
+		b.Queue("SELECT coalesce(max(last), 0) FROM archived").QueryRow(func(row pgx.Row) error { return row.Scan(&anchor) })
+	}
+	if b.Len() > 0 {
+		if err := r.store.pool.SendBatch(ctx, b).Close(); err != nil {
+			return unavailable(err)
+		}
+	}
+	r.asked = true
+	return r.left(events.Position(anchor))
+}
+
+// page reads rows in the way that finds them fastest.
+func (r *reading) page(ctx context.Context, p *page, want int) (more bool, err error) {
+	for r.at < r.upTo {
+		switch e := r.entries; {
+		case e.names():
+			return true, r.named(ctx, p, want)
+		case e.covers(r):
+			if err := r.lookUp(ctx); err != nil {
+				return false, err
+			}
+		default:
+			more, err := r.stretch(ctx, p, want)
+			if err != nil || !more || len(p.rows) > 0 {
+				return more, err
+			}
+		}
+	}
+	if !r.asked {
+		return false, r.round(ctx, &pgx.Batch{})
+	}
+	return false, nil
+}
+
+// probedAtOnce is how many segments are asked for a request in one round trip.
+const probedAtOnce = 16
+
+// stretch reads rows of the segments that are next: of one, or of all that may
+// hold the request.
+func (r *reading) stretch(ctx context.Context, p *page, want int) (more bool, err error) {
+	b := &pgx.Batch{}
+	var head int64
+	read, end, last := r.next()
+	if last { // first, so that of what is up to the head nothing is missing
+		b.Queue("SELECT position FROM head").QueryRow(func(row pgx.Row) error { return row.Scan(&head) })
+	}
+	for _, g := range read {
+		b.Queue(r.sql(g), r.args(want)...).Query(func(rows pgx.Rows) error { return p.load(rows, want) })
+	}
+	if err := r.round(ctx, b); err != nil {
+		return false, err
+	}
+	if n := len(p.rows); n == want {
+		r.at = p.rows[n-1].Position
+		return true, nil
+	}
+	r.at = max(r.at, end)
+	if !last {
+		return r.at < r.upTo, nil
+	}
+	if events.Position(head) <= end {
+		return false, nil
+	}
+	return true, r.renew(ctx) // the ledger has grown into segments that were not known
+}
+
+// next are segments to read, and the position up to which no other has rows
+// that are wanted. last: nothing is known of what is behind it.
+func (r *reading) next() (read []*segment, end events.Position, last bool) {
+	end = r.at
+	for i := r.div.behind(r.at); i < len(r.div.segments); i++ {
+		g := &r.div.segments[i]
+		wanted, most := true, 1
+		if r.filter.Request != uuid.Nil {
+			wanted, most = g.mayHold(r.filter.Request), probedAtOnce
+		}
+		switch {
+		case g.first > r.upTo:
+			return read, r.upTo, false
+		case wanted && len(read) == most:
+			return read, end, false
+		case wanted:
+			read = append(read, g)
+		}
+		end = g.last
+	}
+	return read, max(end, r.div.reach()), end < r.upTo
+}
+
+// sql selects the rows of a segment. Parameters 1 to 3 are after, last and limit.
+func (r *reading) sql(g *segment) string {
 	var b strings.Builder
-	b.WriteString("SELECT " + columns + " FROM events WHERE position > $1 AND position <= $2")
-	also := func(condition string, arg any) {
-		q.args = append(q.args, arg)
-		fmt.Fprintf(&b, " AND "+condition, len(q.args))
+	b.WriteString("SELECT " + columns + " FROM " + g.name)
+	n := 3
+	also := func(condition string) {
+		n++
+		fmt.Fprintf(&b, condition, n)
 	}
-	if f.Request != uuid.Nil {
-		also("request = $%d", [16]byte(f.Request))
+	if r.filter.Request != uuid.Nil {
+		// A plan that was made while the segment was empty would go by the position for ever.
+		b.WriteString(" WHERE position + 0 > $1 AND position + 0 <= $2")
+		also(" AND request = $%d")
+	} else {
+		b.WriteString(" WHERE position > $1 AND position <= $2")
 	}
-	if f.Account != "" {
-		also("account = $%d", []byte(f.Account))
+	if r.filter.Account != "" {
+		also(" AND account = $%d")
 	}
-	if len(f.Kinds) > 0 {
-		kinds := make([]int32, len(f.Kinds))
-		for i, k := range f.Kinds {
-			kinds[i] = int32(k)
-		}
-		also("kind = ANY($%d)", kinds)
+	if len(r.filter.Kinds) > 0 {
+		also(" AND kind = ANY($%d)")
 	}
 	b.WriteString(" ORDER BY position LIMIT $3")
-	q.sql = b.String()
-	return q, nil
+	return b.String()
 }
 
-// firstAt is the first position recorded at t or later; one past the head when
-// there is none yet. recorded_at grows with position, so the server searches
-// the primary key by halves: no index is needed, and no round trip per step.
-func (s *Store) firstAt(ctx context.Context, t events.Time) (events.Position, error) {
-	const halve = `WITH RECURSIVE s(lo, hi) AS (
-		SELECT 1::bigint, (SELECT position FROM head) + 1
-		UNION ALL
-		SELECT CASE WHEN at >= $1 THEN lo ELSE mid + 1 END, CASE WHEN at >= $1 THEN mid ELSE hi END
-		FROM (SELECT lo, hi, (lo + hi) / 2 AS mid, (SELECT recorded_at FROM events WHERE position = (lo + hi) / 2) AS at
-		      FROM s WHERE lo < hi) step
-	) SELECT lo FROM s WHERE lo >= hi LIMIT 1`
-	var first int64
-	err := s.pool.QueryRow(ctx, halve, int64(t)).Scan(&first)
-	return events.Position(first), err
+// args are the parameters of sql.
+func (r *reading) args(want int) []any {
+	args := []any{int64(r.at), int64(r.upTo), want}
+	if r.filter.Request != uuid.Nil {
+		args = append(args, [16]byte(r.filter.Request))
+	}
+	if r.filter.Account != "" {
+		args = append(args, []byte(r.filter.Account))
+	}
+	if len(r.filter.Kinds) > 0 {
+		args = append(args, r.kinds())
+	}
+	return args
+}
+
+func (r *reading) kinds() []int32 {
+	kinds := make([]int32, len(r.filter.Kinds))
+	for i, k := range r.filter.Kinds {
+		kinds[i] = int32(k)
+	}
+	return kinds
 }

@@ -103,8 +103,8 @@ func grant(ctx context.Context, conn *pgx.Conn, schema, role string) error {
 		"GRANT SELECT, UPDATE (position, recorded_at, hash) ON head TO " + r,
 		"GRANT SELECT, INSERT, DELETE ON snapshots TO " + r,
 		"GRANT SELECT, INSERT, UPDATE, DELETE ON feeds, feeds_aside TO " + r,
-		"GRANT SELECT ON ledger, segments, archived, goose_db_version TO " + r,
-		"GRANT EXECUTE ON FUNCTION extend_events(bigint) TO " + r,
+		"GRANT SELECT ON ledger, segments, archived, account_events, goose_db_version TO " + r,
+		"GRANT EXECUTE ON FUNCTION extend_events(bigint), index_accounts(bigint) TO " + r,
 	} {
 		if _, err := conn.Exec(ctx, sql); err != nil {
 			return fmt.Errorf("grant to %s: %w", role, unavailable(err))
@@ -116,13 +116,14 @@ func grant(ctx context.Context, conn *pgx.Conn, schema, role string) error {
 // readRoles asks the database what the application's role could do.
 func readRoles(ctx context.Context, pool *pgxpool.Pool) (Roles, error) {
 	var name string
-	var super, owner, update, remove, truncate bool
+	var super, owner, update, remove, truncate, enter bool
 	err := pool.QueryRow(ctx, `SELECT current_user::text, (SELECT rolsuper FROM pg_roles WHERE rolname = current_user),
 		pg_has_role(current_user, (SELECT relowner FROM pg_class WHERE oid = 'events'::regclass), 'MEMBER'),
-		bool_or(has_table_privilege(t, 'UPDATE')), bool_or(has_table_privilege(t, 'DELETE')), bool_or(has_table_privilege(t, 'TRUNCATE'))
-		FROM (SELECT relid FROM pg_partition_tree('events') UNION SELECT to_regclass('archived') UNION SELECT to_regclass('events')) AS tables(t)
+		bool_or(has_table_privilege(t, 'UPDATE')), bool_or(has_table_privilege(t, 'DELETE')), bool_or(has_table_privilege(t, 'TRUNCATE')),
+		coalesce(bool_or(t = to_regclass('account_events') AND has_table_privilege(t, 'INSERT')), false)
+		FROM (SELECT relid FROM pg_partition_tree('events') UNION VALUES (to_regclass('archived')), (to_regclass('account_events')), (to_regclass('events'))) AS tables(t)
 		WHERE t IS NOT NULL`).
-		Scan(&name, &super, &owner, &update, &remove, &truncate)
+		Scan(&name, &super, &owner, &update, &remove, &truncate, &enter)
 	if err != nil {
 		return Roles{}, fmt.Errorf("look at privileges: %w", err)
 	}
@@ -134,6 +135,9 @@ func readRoles(ctx context.Context, pool *pgxpool.Pool) (Roles, error) {
 	}
 	if len(may) == 0 && (update || remove || truncate) {
 		may = append(may, "may UPDATE, DELETE or TRUNCATE")
+	}
+	if len(may) == 0 && enter {
+		may = append(may, "may enter what it likes as accounts' events")
 	}
 	if len(may) == 0 {
 		return Roles{Separate: true}, nil

@@ -23,8 +23,10 @@ func (s *Store) extend(ctx context.Context) error {
 	return nil
 }
 
-// ahead makes segments, in the background, when less than two are ahead.
+// ahead does, in the background, what the growing ledger needs: it makes segments
+// when less than two are ahead, and enters the accounts of blocks that are whole.
 func (s *Store) ahead() {
+	s.enter()
 	if uint64(s.last+2*s.opt.Segment) <= s.reach.Load() || !s.making.CompareAndSwap(false, true) {
 		return
 	}
@@ -94,7 +96,7 @@ func (s *Store) Size(ctx context.Context) (size ledger.Size, err error) {
 		return size, ledger.ErrClosed
 	}
 	var oldest *int64
-	err = s.pool.QueryRow(ctx, `SELECT (SELECT coalesce(sum(pg_total_relation_size(relid)), 0)::bigint FROM pg_partition_tree('events')),
+	err = s.pool.QueryRow(ctx, `SELECT (SELECT coalesce(sum(pg_total_relation_size(relid)), 0)::bigint FROM (SELECT relid FROM pg_partition_tree('events') UNION SELECT to_regclass('account_events')) t),
 		(SELECT position FROM head) - coalesce((SELECT position FROM events ORDER BY position LIMIT 1) - 1, 0),
 		(SELECT recorded_at FROM events ORDER BY position LIMIT 1)`).Scan(&size.Bytes, &size.Events, &oldest)
 	if err != nil {
@@ -134,7 +136,8 @@ func (s *Store) detach(ctx context.Context, a *ledger.Archived) error {
 	if err != nil {
 		return err
 	}
-	steps := []string{"ALTER TABLE events DETACH PARTITION " + name + " CONCURRENTLY", "DROP TABLE IF EXISTS " + name}
+	steps := []string{"ALTER TABLE events DETACH PARTITION " + name + " CONCURRENTLY", "DROP TABLE IF EXISTS " + name,
+		fmt.Sprintf("DELETE FROM account_events WHERE block < %d", a.End.Position/ledger.EntryBlock)}
 	switch {
 	case leaving: // a crash ended it half way
 		steps[0] = "ALTER TABLE events DETACH PARTITION " + name + " FINALIZE"

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -8,11 +9,11 @@ import (
 	zs "zombiezen.com/go/sqlite"
 
 	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/ledger"
 )
 
-// blockSize is how many positions share their entries in account_events. It is
-// part of the schema.
-const blockSize = 4096
+// blockSize is how many positions share their entries in account_events.
+const blockSize = ledger.EntryBlock
 
 // block collects the accounts of the positions behind the last whole block.
 type block struct{ accounts []int64 }
@@ -133,4 +134,51 @@ func (q *query) ofBlock(c *zs.Conn, block events.Position, offsets []byte, want 
 		}
 	}
 	return nil
+}
+
+// everyEntry goes from account to account, by those that have entries, not by
+// those that have names.
+const everyEntry = "WITH RECURSIVE a(id) AS (SELECT min(account) FROM account_events UNION ALL" +
+	" SELECT (SELECT min(account) FROM account_events WHERE account > a.id) FROM a WHERE a.id IS NOT NULL)" +
+	" SELECT e.block, coalesce(n.name, 'without a name, number ' || a.id), e.offsets FROM a" +
+	" CROSS JOIN account_events e ON e.account = a.id AND e.block BETWEEN ? AND ? LEFT JOIN accounts n ON n.id = a.id"
+
+// Entries implements ledger.Entries.
+func (r *reads) Entries(ctx context.Context, first, last uint64, fn func(block uint64, account string, offsets []byte) error) (span ledger.Span, err error) {
+	err = r.with(ctx, func(c *zs.Conn) error {
+		h, err := readHead(c)
+		if err != nil {
+			return err
+		}
+		span.Last = h.Position / blockSize * blockSize
+		if err := eachEntry(c, first, last, fn); err != nil {
+			return err
+		}
+		runs, err := archivedRuns(c) // asked last: what left meanwhile was missing
+		l := ledger.Layout{Archived: runs}
+		span.First = l.Anchor().Position + 1
+		return err
+	})
+	return span, err
+}
+
+func eachEntry(c *zs.Conn, first, last uint64, fn func(block uint64, account string, offsets []byte) error) error {
+	s, err := c.Prepare(everyEntry)
+	if err != nil {
+		return err
+	}
+	s.BindInt64(1, int64(first))
+	s.BindInt64(2, int64(last))
+	var offsets []byte
+	for {
+		more, err := s.Step()
+		if err != nil || !more {
+			return finish(s, err)
+		}
+		offsets = slices.Grow(offsets[:0], s.ColumnLen(2))[:s.ColumnLen(2)]
+		s.ColumnBytes(2, offsets)
+		if err := fn(uint64(s.ColumnInt64(0)), s.ColumnText(1), offsets); err != nil {
+			return finish(s, err)
+		}
+	}
 }

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) { os.Exit(server.Main(m)) }
 var stores = map[string]func(t *testing.T) (ledger.Store, error){
 	"sqlite": func(t *testing.T) (ledger.Store, error) { return sqlite.Open(filepath.Join(t.TempDir(), "waybill.db")) },
 	"postgres": func(t *testing.T) (ledger.Store, error) {
-		return postgres.Open(t.Context(), postgres.Options{URL: server.URL(t), Schema: server.Schema()})
+		return postgres.Open(t.Context(), postgres.Options{URL: server.URL(t), Schema: server.Schema(), Segment: events.Position(number(t, "WAYBILL_SEGMENT", 0))})
 	},
 }
 
@@ -46,15 +46,21 @@ func opened(t *testing.T, open func(t *testing.T) (ledger.Store, error)) ledger.
 // asked is the size of the long form, or the short one's.
 func asked(t *testing.T, short int) (n int, long bool) {
 	t.Helper()
-	text := os.Getenv("WAYBILL_PROVE")
+	return number(t, "WAYBILL_PROVE", short), os.Getenv("WAYBILL_PROVE") != ""
+}
+
+// number is what a variable of the environment says, or what it is without it.
+func number(t *testing.T, variable string, without int) int {
+	t.Helper()
+	text := os.Getenv(variable)
 	if text == "" {
-		return short, false
+		return without
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return n, true
+	return n
 }
 
 // measured is what one store showed; rates are events per second.

@@ -1,0 +1,159 @@
+package postgres_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/ledger/ledgertest"
+	"github.com/waybill/waybill/ledger/postgres"
+	server "github.com/waybill/waybill/test/postgres"
+)
+
+// unentered is a ledger whose accounts nobody enters but the connection.
+type unentered struct {
+	*postgres.Store
+	o    postgres.Options
+	conn *pgx.Conn
+}
+
+// filled is one of n events, in segments that do not end where blocks do.
+func filled(t *testing.T, n int) unentered {
+	t.Helper()
+	u := unentered{o: postgres.Options{Schema: server.Schema(), Segment: 1500}}
+	mustOpen(t, u.o).Close()
+	u.conn = connect(t, u.o.Schema)
+	exec(t, u.conn, "SELECT pg_advisory_lock('account_events'::regclass::oid::bigint)")
+	u.Store = mustOpen(t, u.o)
+	t.Cleanup(func() { u.Close() })
+	for g := ledgertest.NewMaker(); n > 0; n -= 1000 {
+		if _, err := u.Commit(t.Context(), g.Records(min(n, 1000))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return u
+}
+
+// enter says how far the accounts are entered then.
+func (u unentered) enter(t *testing.T, blocks int) (reach *int64) {
+	t.Helper()
+	if err := u.conn.QueryRow(t.Context(), "SELECT index_accounts($1)", blocks).Scan(&reach); err != nil {
+		t.Fatal(err)
+	}
+	return reach
+}
+
+func TestAnAccountIsFoundHoweverFarItsEntriesGo(t *testing.T) {
+	u := filled(t, 2*ledger.EntryBlock+112)
+	ledgertest.RunFilters(t, u)
+	for _, want := range []int64{1, 2, 2} {
+		if reach := u.enter(t, 1); reach == nil || *reach != want*ledger.EntryBlock {
+			t.Fatalf("%v, want %d blocks", reach, want)
+		}
+		ledgertest.RunFilters(t, u)
+		if v, err := ledger.Verify(t.Context(), u, ledger.VerifyOptions{}); err != nil || v.Fault != nil {
+			t.Fatalf("with %d blocks: %v %v", want, v.Fault, err)
+		}
+	}
+}
+
+func TestOneAtATimeEntersAccounts(t *testing.T) {
+	u := filled(t, 2*ledger.EntryBlock+8)
+	other := connect(t, u.o.Schema)
+	var reach *int64
+	if err := other.QueryRow(t.Context(), "SELECT index_accounts(1)").Scan(&reach); err != nil || reach != nil {
+		t.Errorf("beside another: %v %v", reach, err)
+	}
+	if reach := u.enter(t, 1000); reach == nil || *reach != 2*ledger.EntryBlock {
+		t.Errorf("%v", reach)
+	}
+	for _, blocks := range []string{"0", "1001", "NULL"} {
+		refused(t, other, "SELECT index_accounts("+blocks+")", "1 to 1000 blocks")
+	}
+}
+
+func TestALedgerThatIsOpenedCatchesUp(t *testing.T) {
+	u := filled(t, 17*ledger.EntryBlock+100) // more than one call enters
+	exec(t, u.conn, "SELECT pg_advisory_unlock_all()")
+	s := mustOpen(t, u.o)
+	defer s.Close()
+	settle(t, u.conn)
+	if v, err := ledger.Verify(t.Context(), s, ledger.VerifyOptions{}); err != nil || v.Fault != nil {
+		t.Errorf("%v %v", v.Fault, err)
+	}
+}
+
+func TestAReaderSeesWhatGrewIntoNewSegments(t *testing.T) {
+	o := postgres.Options{Schema: server.Schema(), Segment: ledgertest.SegmentSize}
+	s, g := mustOpen(t, o), ledgertest.NewMaker()
+	defer s.Close()
+	o.ReadOnly = true
+	r := mustOpen(t, o)
+	defer r.Close()
+	for n := 1; n <= 24; n++ {
+		batch := g.Records(100)
+		res, err := s.Commit(t.Context(), batch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last, at := &batch[99], res[99]
+		for name, f := range map[string]ledger.Filter{
+			"all": {}, "the newest request": {Request: last.Request}, "the account": {Account: last.Account}, "its kind": {Kinds: []events.Kind{last.Kind}},
+			"since then": {Since: at.RecordedAt}, "the account since then": {Account: last.Account, Since: at.RecordedAt}, "until then": {Until: at.RecordedAt + 1},
+		} {
+			var seen []events.Position
+			err := r.Scan(t.Context(), 0, f, 0, func(row *ledger.Row) error { seen = append(seen, row.Position); return nil })
+			if err != nil || len(seen) == 0 || seen[len(seen)-1] != at.Position || !slices.IsSorted(seen) || name == "all" && len(seen) != n*100 {
+				t.Fatalf("%s at %d: %d events, %v", name, at.Position, len(seen), err)
+			}
+		}
+	}
+}
+
+func TestEntriesAreNeitherChangedNorForgotten(t *testing.T) {
+	owner, app := roles(t)
+	o := postgres.Options{URL: app, Owner: owner, Schema: server.Schema(), RequireRoles: true}
+	s, g := mustOpen(t, o), ledgertest.NewMaker()
+	defer s.Close()
+	for range 5 {
+		if _, err := s.Commit(t.Context(), g.Records(1000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := connect(t, o.Schema)
+	settle(t, c)
+	changes := []string{"UPDATE account_events SET offsets = ''", "DELETE FROM account_events", "TRUNCATE account_events",
+		"INSERT INTO account_events SELECT * FROM account_events ON CONFLICT (block, account) DO UPDATE SET offsets = ''"}
+	for _, mode := range []string{"origin", "replica"} { // of a superuser
+		exec(t, c, "SET session_replication_role = "+mode)
+		for _, sql := range changes {
+			refused(t, c, sql, "append-only")
+		}
+	}
+	as, err := pgx.Connect(t.Context(), app)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer as.Close(t.Context())
+	exec(t, as, "SET search_path = "+o.Schema)
+	for _, sql := range append(changes, "INSERT INTO account_events VALUES (7, 'a', '')") {
+		refused(t, as, sql, "permission denied")
+	}
+	exec(t, c, "GRANT INSERT ON account_events TO "+userOf(t, app))
+	if s := mustOpen(t, postgres.Options{URL: app, Owner: owner, Schema: o.Schema}); s.Roles().Separate {
+		t.Error("a role that may enter what it likes passes")
+	} else {
+		s.Close()
+	}
+}
+
+func refused(t *testing.T, c *pgx.Conn, sql, says string) {
+	t.Helper()
+	if _, err := c.Exec(t.Context(), sql); err == nil || !strings.Contains(err.Error(), says) {
+		t.Errorf("%s: %v", sql, err)
+	}
+}

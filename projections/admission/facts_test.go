@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -447,6 +448,24 @@ func Test_B035_B046_R12_Health(t *testing.T) {
 		w.ok(served("a", "m", 8*time.Second, 9*time.Second))
 		wantIn(t, w.admit("a", "m", after(9*time.Second)))
 	})
+	for _, first := range []string{"failure", "contrary answer"} {
+		t.Run("of one instant the failure counts before the contrary answer, also when the "+first+" arrived first", func(t *testing.T) {
+			w := newWorld(t, "a")
+			w.fail(hit("a", "m", time.Second), server)
+			pair := []events.Failure{server, of(events.ClassInvalidRequest)}
+			if first != "failure" {
+				slices.Reverse(pair)
+			}
+			for _, f := range pair {
+				w.fail(hit("a", "m", 2*time.Second), f)
+			}
+			w.fail(hit("a", "m", 3*time.Second), server)
+			w.fail(hit("a", "m", 4*time.Second), server)
+			wantIn(t, w.admit("a", "m", after(5*time.Second)))
+			w.fail(hit("a", "m", 5*time.Second), server)
+			wantOut(t, w.admit("a", "m", after(6*time.Second)), events.ReasonCoolingDown, after(10*time.Second))
+		})
+	}
 	t.Run("the cooldown doubles up to 2 m", func(t *testing.T) {
 		for step, want := range map[uint32]time.Duration{1: 5, 2: 10, 5: 80, 6: 120, 30: 120} {
 			w := newWorld(t, "a")

@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -56,5 +57,32 @@ func Test_B18_B19_B35_B6_A21_sustainable_weight(t *testing.T) {
 				t.Errorf("weight %d, standing %d; want %d, %d", w, st, row.want, row.stands)
 			}
 		})
+	}
+}
+
+// What a ledger holds need not have come through this binary's configuration.
+func TestAConfiguredWeightIsBoundedSoThatProductsFit(t *testing.T) {
+	for _, row := range []struct {
+		name        string
+		given, want int64
+	}{
+		{"as configured", 7, 7},
+		{"none is one", 0, 1},
+		{"none below one", -5, 1},
+		{"the greatest", maxWeight, maxWeight},
+		{"none above it", math.MaxInt64, maxWeight},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			v := roster(t, open())
+			fold(v, "a", &events.AccountEnrolled{Settings: events.Settings{Dialects: []events.Dialect{events.DialectOpenAI}, Weight: row.given}})
+			if got := resolve(v.Admission, events.DialectOpenAI, "m").members[0].weight; got != row.want {
+				t.Errorf("weight %d, want %d", got, row.want)
+			}
+		})
+	}
+	policy := events.DefaultPolicy()
+	most, _ := sustainable([]admission.Room{axis(100, time.Second, 0)}, true, &policy, noon)
+	if most > math.MaxInt64/maxWeight || plenty > math.MaxInt64/maxWeight {
+		t.Errorf("the greatest sustainable weight %d times the greatest configured one overflows", most)
 	}
 }

@@ -101,3 +101,12 @@ func Kinds() []Kind {
 	}
 	return out
 }
+
+// KindNames lists their names in that order.
+func KindNames() []string {
+	names := make([]string, 0, len(kinds)-1)
+	for _, k := range Kinds() {
+		names = append(names, k.String())
+	}
+	return names
+}

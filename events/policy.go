@@ -58,6 +58,13 @@ func DefaultPolicy() Policy {
 	}
 }
 
+// LeaseMargin is how far a trial's lease outlasts first_token_timeout at least
+// (R4).
+const LeaseMargin = 30 * time.Second
+
+// LeastLease is the shortest that TrialLease may be.
+func (p *Policy) LeastLease() time.Duration { return p.FirstTokenTimeout + LeaseMargin }
+
 func (p *Policy) fields(c *coder) {
 	c.duration(1, "park_cap", &p.ParkCap)
 	c.duration(2, "healthy_window", &p.HealthyWindow)

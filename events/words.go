@@ -117,6 +117,10 @@ var reasonNames = []string{"", "window_exhausted", "credit_exhausted", "payment_
 
 func (r Reason) String() string { return nameOf(reasonNames, r) }
 
+// Skips says whether a candidate of this reason was kept out of a decision: one
+// that the request has tried before is not, it has had its turn.
+func (r Reason) Skips() bool { return r != ReasonNone && r != ReasonAlreadyTried }
+
 // Dialect is the protocol a client speaks.
 type Dialect uint8
 

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/google/uuid"
-
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/views"
 	"github.com/waybill/waybill/projections/requests"
@@ -25,7 +23,7 @@ func RequestsAt(ctx context.Context, log Log, m Moment, q requests.Query) ([]sto
 	if err != nil {
 		return nil, false, err
 	}
-	h := history{log: log, stored: views.HistoryOf(log), q: q, newer: map[rowKey]int{}}
+	h := history{log: log, stored: views.HistoryOf(log), q: q, newer: map[requests.RowKey]int{}}
 	whole, err := h.list(ctx, at)
 	if err != nil {
 		return nil, false, fmt.Errorf("list requests: %w", err)
@@ -66,13 +64,7 @@ type history struct {
 
 	view  *requests.View
 	rows  []requests.Row
-	newer map[rowKey]int // how many newer segments tell of a row
-}
-
-// rowKey tells rows apart, see requests.Override.
-type rowKey struct {
-	id    uuid.UUID
-	first events.Position
+	newer map[requests.RowKey]int // how many newer segments tell of a row
 }
 
 // list collects the matching rows, as many as the limit needs. whole is false
@@ -167,8 +159,7 @@ func (h *history) upwards(ctx context.Context, end events.Position) (bool, error
 
 // overridden counts the rows that a segment tells anew.
 func (h *history) overridden(x *requests.Index, n int) {
-	for _, o := range x.Overridden {
-		k := rowKey{o.ID, o.First}
+	for _, k := range x.Overridden {
 		if h.newer[k] += n; h.newer[k] == 0 {
 			delete(h.newer, k)
 		}
@@ -179,7 +170,7 @@ func (h *history) overridden(x *requests.Index, n int) {
 // at most the one given.
 func (h *history) toldBelow(at events.Position) events.Position {
 	for k := range h.newer {
-		at = min(at, k.first-1)
+		at = min(at, k.First-1)
 	}
 	return at
 }
@@ -207,7 +198,7 @@ func (h *history) part(ctx context.Context, x *requests.Index, part int) bool {
 
 // take keeps a row that is asked for, unless something newer tells of it.
 func (h *history) take(r *requests.Row) {
-	if !h.q.Match(h.view, r) || h.newer[rowKey{r.ID, r.First}] > 0 {
+	if !h.q.Match(h.view, r) || h.newer[r.Key()] > 0 {
 		return
 	}
 	if newer, ok := h.view.Get(r.ID); ok && newer.First == r.First {

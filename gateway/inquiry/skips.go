@@ -33,7 +33,7 @@ func Skips(look story.Lookup, row *story.Row, name func(uint32) string) []Skip {
 		}
 		for _, v := range verdicts(look, e) {
 			i := slices.Index(row.Skipped, name(v.Account))
-			if i < 0 || out[i].Reason != "" || v.Reason == events.ReasonNone || v.Reason == events.ReasonAlreadyTried {
+			if i < 0 || out[i].Reason != "" || !v.Reason.Skips() {
 				continue
 			}
 			open--

@@ -5,6 +5,8 @@
 package admission
 
 import (
+	"strconv"
+
 	"github.com/waybill/waybill/events"
 )
 
@@ -15,6 +17,15 @@ type Account struct {
 	Epoch    events.Epoch
 	Settings events.Settings
 	Retired  bool
+}
+
+// NameOf is an account's id by its roster number, "account N" where the roster
+// has none of that number.
+func NameOf(roster []*Account, no uint32) string {
+	if no == 0 || int(no) > len(roster) {
+		return "account " + strconv.FormatUint(uint64(no), 10)
+	}
+	return roster[no-1].ID
 }
 
 // State is the contract's one-word summary of a path or an account.

@@ -61,14 +61,14 @@ func differences(c *Case) []Difference {
 func otherAction(c *Case) Difference {
 	d := Difference{Field: "action", Recorded: "a refusal", Derived: "a refusal"}
 	if r := c.Recorded.Routed; r != nil {
-		d.Recorded = "a dispatch to " + accountID(c.View.Admission.Roster(), uint64(r.Chosen))
+		d.Recorded = "a dispatch to " + admission.NameOf(c.View.Admission.Roster(), r.Chosen)
 	} else {
 		d.Recorded += " " + c.Recorded.Refused.Code
 	}
 	if c.Derived.Action == routing.Refuse {
 		d.Derived += " " + c.Derived.Refusal.Code
 	} else {
-		d.Derived = "a dispatch to " + accountID(c.View.Admission.Roster(), uint64(c.Derived.Account))
+		d.Derived = "a dispatch to " + admission.NameOf(c.View.Admission.Roster(), c.Derived.Account)
 	}
 	return d
 }
@@ -141,8 +141,8 @@ func leaf(roster []*admission.Account, path string, v any) string {
 	case nil:
 		return ""
 	case json.Number:
-		if n, err := strconv.ParseUint(v.String(), 10, 64); err == nil && namesAccount(path) {
-			return accountID(roster, n)
+		if n, err := strconv.ParseUint(v.String(), 10, 32); err == nil && namesAccount(path) {
+			return admission.NameOf(roster, uint32(n))
 		}
 		return v.String()
 	case string:
@@ -161,11 +161,4 @@ func namesAccount(path string) bool {
 	name := path[strings.LastIndexByte(path, '.')+1:]
 	name, _, _ = strings.Cut(name, "[")
 	return name == "chosen" || name == "account" || name == "tie" || name == "tried"
-}
-
-func accountID(roster []*admission.Account, no uint64) string {
-	if no == 0 || no > uint64(len(roster)) {
-		return "account " + strconv.FormatUint(no, 10)
-	}
-	return roster[no-1].ID
 }

@@ -68,6 +68,16 @@ func (b *Book) Find(writer uuid.UUID, ref events.Ref) ([]events.Verdict, bool) {
 	return b.ring[i].verdicts, true
 }
 
+// Whole is the list of an event's decision: its own, or the stored one that it
+// refers to; nil when that is not remembered any more.
+func (b *Book) Whole(e *events.Event, own []events.Verdict, ref events.Ref) []events.Verdict {
+	if ref == 0 {
+		return own
+	}
+	stored, _ := b.Find(e.Writer, ref)
+	return stored
+}
+
 // State writes or reads the book, oldest list first.
 func (b *Book) State(c *canon.Coder) {
 	var lists []list

@@ -2,6 +2,7 @@ package requests
 
 import (
 	"encoding/binary"
+	"maps"
 	"slices"
 
 	"github.com/waybill/waybill/events"
@@ -24,7 +25,7 @@ type Index struct {
 	Clients    names
 	Models     names
 	Parts      []Part
-	Overridden []Override // rows that began before it: what earlier segments say of them counts no more
+	Overridden []RowKey // rows that began before it: what earlier segments say of them counts no more
 }
 
 // Part says what a part of a segment may hold.
@@ -36,12 +37,6 @@ type Part struct {
 	Skipped      []uint32
 
 	sessions []byte // a Bloom filter
-}
-
-// Override names a row that a later segment holds anew.
-type Override struct {
-	First events.Position
-	ID    [16]byte
 }
 
 // names are all that occur, or any when there are too many.
@@ -79,7 +74,7 @@ func (s *Segment) Index() *Index {
 		x.Clients.add(r.Client)
 		x.Models.add(r.Asked)
 		if r.First <= x.From {
-			x.Overridden = append(x.Overridden, Override{r.First, r.ID})
+			x.Overridden = append(x.Overridden, r.Key())
 		}
 	}
 	return x
@@ -102,17 +97,8 @@ func partOfRows(list []*Row) Part {
 			p.sessions[bit/8] |= 1 << (bit % 8)
 		}
 	}
-	p.Tried, p.Skipped = sorted(tried), sorted(skipped)
+	p.Tried, p.Skipped = slices.Sorted(maps.Keys(tried)), slices.Sorted(maps.Keys(skipped))
 	return p
-}
-
-func sorted(set map[uint32]bool) []uint32 {
-	out := make([]uint32, 0, len(set))
-	for n := range set {
-		out = append(out, n)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // bits are where a session stands in the filter.
@@ -209,7 +195,7 @@ func (x *Index) state(c *canon.Coder) {
 	x.Clients.state(c)
 	x.Models.state(c)
 	canon.Slice(c, &x.Parts, func(c *canon.Coder, p *Part) { p.state(c) })
-	canon.Slice(c, &x.Overridden, func(c *canon.Coder, o *Override) {
+	canon.Slice(c, &x.Overridden, func(c *canon.Coder, o *RowKey) {
 		canon.Uint(c, &o.First)
 		c.Fixed(o.ID[:])
 	})

@@ -69,6 +69,16 @@ type Row struct {
 	idle events.Time // since when it stands between two attempts, 0 when it does not
 }
 
+// RowKey tells rows apart: a request that comes back after its row was dropped
+// has another one.
+type RowKey struct {
+	First events.Position
+	ID    uuid.UUID
+}
+
+// Key is the row's.
+func (r *Row) Key() RowKey { return RowKey{r.First, r.ID} }
+
 // Attempts counts dispatches.
 func (r *Row) Attempts() int { return len(r.Tried) }
 

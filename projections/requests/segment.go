@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/projections/canon"
 )
@@ -153,21 +151,14 @@ func ReadHead(b []byte, keep int) (*View, error) {
 	return v, nil
 }
 
-// rowKey tells rows apart: a request that comes back after its row was dropped
-// has another one.
-type rowKey struct {
-	id    uuid.UUID
-	first events.Position
-}
-
 // Join gives a view that was read from a head what ended before it: the first
 // segment ends there, each other one where the one before it in the list begins.
 func (v *View) Join(segments ...*Segment) {
 	var ended []*Row
-	place := map[rowKey]int{}
+	place := map[RowKey]int{}
 	for _, s := range slices.Backward(segments) {
 		for _, r := range s.Ended {
-			k := rowKey{r.ID, r.First}
+			k := r.Key()
 			if at, known := place[k]; known {
 				ended[at] = r
 				continue

@@ -117,18 +117,10 @@ func (v *View) enrol(id string) {
 	}
 }
 
-// keptOut says whether a reason is a skip: an account that this request has
-// tried before is not kept out, it has had its turn.
-func keptOut(r events.Reason) bool {
-	return r != events.ReasonNone && r != events.ReasonAlreadyTried
-}
-
 // skips notes whom a decision kept out, each account once. A stored list also
 // holds the chosen one.
 func (v *View) skips(r *Row, e *events.Event, verdicts []events.Verdict, at events.Ref, chosen uint32) {
-	if at != 0 {
-		verdicts, _ = v.lists.Find(e.Writer, at)
-	}
+	verdicts = v.lists.Whole(e, verdicts, at)
 	if len(verdicts) == 0 {
 		return
 	}
@@ -138,7 +130,7 @@ func (v *View) skips(r *Row, e *events.Event, verdicts []events.Verdict, at even
 	}
 	for i := range verdicts {
 		no := verdicts[i].Account
-		if keptOut(verdicts[i].Reason) && no != chosen && v.marks.first(no) {
+		if verdicts[i].Reason.Skips() && no != chosen && v.marks.first(no) {
 			r.Skipped = append(r.Skipped, no)
 		}
 	}

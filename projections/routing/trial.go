@@ -2,14 +2,10 @@ package routing
 
 import (
 	"slices"
-	"time"
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/projections/admission"
 )
-
-// leaseMargin is what a lease adds to first_token_timeout at least.
-const leaseMargin = 30 * time.Second
 
 // mayTest says whether this request may test the candidate: at most one trial
 // per request, never with the last attempt while another candidate is
@@ -57,7 +53,7 @@ func (d *walk) test(i int) {
 		d.out.Unclaimed = true
 		return
 	}
-	lease := max(d.policy.TrialLease, d.policy.FirstTokenTimeout+leaseMargin)
+	lease := max(d.policy.TrialLease, d.policy.LeastLease())
 	d.out.Trial = &events.Trial{Cells: d.blocking(i), Step: c.Verdict.Step + 1, Lease: d.now.Add(lease)}
 	if c.Verdict.Durable {
 		d.out.Action = Claim

@@ -1,7 +1,6 @@
 package story
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/google/uuid"
@@ -95,7 +94,7 @@ func (b *Builder) Visit(c *audit.Case) {
 	roster := c.View.Admission.Roster()
 	if r := c.Recorded.Routed; r != nil {
 		d := &t.decision
-		d.Kind, d.Chosen, d.Model, d.Strategy = "dispatch", accountID(roster, r.Chosen), c.Event.Model, r.Strategy.String()
+		d.Kind, d.Chosen, d.Model, d.Strategy = "dispatch", admission.NameOf(roster, r.Chosen), c.Event.Model, r.Strategy.String()
 		d.LastPath, d.Unclaimed, d.Pinned, d.Trial = r.LastPath, r.Unclaimed, r.Pinned, trialShape(r.Trial)
 		t.plan = plan{routed: r, session: !s.Session.IsZero()}
 	}
@@ -104,13 +103,6 @@ func (b *Builder) Visit(c *audit.Case) {
 		t.candidates[i].resolve(c.Own)
 	}
 	b.cases = append(b.cases, t)
-}
-
-func accountID(roster []*admission.Account, no uint32) string {
-	if no == 0 || int(no) > len(roster) {
-		return fmt.Sprintf("account %d", no)
-	}
-	return roster[no-1].ID
 }
 
 // candidates are the recorded ones, with what the view said of each: the
@@ -122,7 +114,7 @@ func candidates(c *audit.Case) []judged {
 	var out []judged
 	for _, cand := range recordedOrder(c) {
 		no := cand.Account
-		j := judged{account: accountID(roster, no), path: admission.Path{Account: no, Model: cand.Model}, verdict: verdictOf(&cand),
+		j := judged{account: admission.NameOf(roster, no), path: admission.Path{Account: no, Model: cand.Model}, verdict: verdictOf(&cand),
 			weight: cand.Weight, tier: int(cand.Tier)}
 		if no > 0 && int(no) <= len(roster) {
 			j.limit = roster[no-1].Settings.MaxConcurrent

@@ -33,6 +33,9 @@ var byNames = []string{"account", "model", "client", "day"}
 // String is the contract's word.
 func (b By) String() string { return byNames[b] }
 
+// Groupings are the contract's words.
+func Groupings() []string { return slices.Clone(byNames) }
+
 // ParseBy reads the contract's word.
 func ParseBy(s string) (By, bool) {
 	i := slices.Index(byNames, s)
@@ -136,7 +139,7 @@ func (v *View) routed(e *events.Event, p *events.AttemptRouted) {
 		}
 	}
 	a.touched = append(a.touched, p.Chosen)
-	v.skips(a, v.whole(e, p.Skipped, p.Listed), p.Chosen)
+	v.skips(a, v.lists.Whole(e, p.Skipped, p.Listed), p.Chosen)
 }
 
 // bound forgets the requests that were left between two attempts long ago.
@@ -156,7 +159,7 @@ func (v *View) refused(e *events.Event, p *events.RequestRefused) {
 		a = &asked{client: p.Stamp.Client, model: p.Stamp.Asked, at: p.Stamp.DecidedAt}
 	}
 	delete(v.open, e.Request)
-	all := v.whole(e, p.Verdicts, p.Listed)
+	all := v.lists.Whole(e, p.Verdicts, p.Listed)
 	v.skips(a, all, 0)
 	for i := range all {
 		v.group(Account, a, all[i].Account).Refusals++
@@ -170,12 +173,11 @@ func (v *View) refused(e *events.Event, p *events.RequestRefused) {
 	}
 }
 
-// skips counts the accounts that a decision kept out; one that the request had
-// tried before was not skipped.
+// skips counts the accounts that a decision kept out.
 func (v *View) skips(a *asked, list []events.Verdict, chosen uint32) {
 	n := int64(0)
 	for i := range list {
-		if r := list[i].Reason; list[i].Account != chosen && r != events.ReasonNone && r != events.ReasonAlreadyTried {
+		if list[i].Account != chosen && list[i].Reason.Skips() {
 			v.group(Account, a, list[i].Account).Skips++
 			n++
 		}
@@ -186,14 +188,6 @@ func (v *View) skips(a *asked, list []events.Verdict, chosen uint32) {
 	for _, by := range []By{Model, Client, Day} {
 		v.group(by, a, 0).Skips += n
 	}
-}
-
-// whole is a decision's list, its own or the stored one that it refers to.
-func (v *View) whole(e *events.Event, list []events.Verdict, ref events.Ref) []events.Verdict {
-	if ref != 0 {
-		list, _ = v.lists.Find(e.Writer, ref)
-	}
-	return list
 }
 
 func (v *View) served(e *events.Event, p *events.AttemptSucceeded) {

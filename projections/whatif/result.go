@@ -99,13 +99,9 @@ func (t *tally) account(no uint32) *account {
 	return &t.accounts[no]
 }
 
-func keptOut(r events.Reason) bool {
-	return r != events.ReasonNone && r != events.ReasonAlreadyTried
-}
-
 func (t *tally) proposedSkips(d *routing.Decision) {
 	for i := range d.Candidates {
-		if c := &d.Candidates[i]; keptOut(c.Reason) && (d.Action != routing.Dispatch || c.Account != d.Account) {
+		if c := &d.Candidates[i]; c.Reason.Skips() && (d.Action != routing.Dispatch || c.Account != d.Account) {
 			t.account(c.Account).proposed.Skipped++
 		}
 	}

@@ -163,11 +163,9 @@ func (r *Replay) refused(e *events.Event, p *events.RequestRefused) {
 
 // recordedSkips counts whom a recorded decision kept out.
 func (r *Replay) recordedSkips(e *events.Event, list []events.Verdict, ref events.Ref, chosen uint32) {
-	if ref != 0 {
-		list, _ = r.lists.Find(e.Writer, ref)
-	}
+	list = r.lists.Whole(e, list, ref)
 	for i := range list {
-		if keptOut(list[i].Reason) && list[i].Account != chosen {
+		if list[i].Reason.Skips() && list[i].Account != chosen {
 			r.out.account(list[i].Account).recorded.Skipped++
 		}
 	}

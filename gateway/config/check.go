@@ -1,19 +1,15 @@
 package config
 
 import (
+	"maps"
 	"net/url"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/alert"
 )
-
-// leaseMargin is how far a trial's lease must outlast the first token (R4).
-const leaseMargin = 30 * time.Second
 
 // checker finds what single values cannot show: names that clash, names that
 // mean nothing, keys that exclude each other.
@@ -99,12 +95,7 @@ func (c *checker) providerOf(a *Account) {
 }
 
 func (c *checker) providerIDs() []string {
-	ids := make([]string, 0, len(c.catalog))
-	for id := range c.catalog {
-		ids = append(ids, id)
-	}
-	sort.Strings(ids)
-	return ids
+	return slices.Sorted(maps.Keys(c.catalog))
 }
 
 func (c *checker) credential(a *Account) {
@@ -267,7 +258,7 @@ func (c *checker) sink(f *Feed) {
 
 // lease keeps a trial's slot at least as long as its first token may take.
 func (c *checker) lease() {
-	least := c.Policy.FirstTokenTimeout + leaseMargin
+	least := c.Policy.LeastLease()
 	if c.Policy.TrialLease >= least {
 		return
 	}
@@ -277,7 +268,7 @@ func (c *checker) lease() {
 		return
 	}
 	c.fault(p, "write at least "+short(least)+", or a shorter first_token_timeout",
-		"trial_lease is below first_token_timeout + %s", leaseMargin)
+		"trial_lease is below first_token_timeout + %s", events.LeaseMargin)
 }
 
 // exposure refuses to be open beyond this machine.

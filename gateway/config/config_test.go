@@ -232,7 +232,7 @@ func TestVariablesAreFilledIn(t *testing.T) {
 
 func TestAnUnsaidLeaseFollowsTheFirstTokenTimeout(t *testing.T) {
 	c, err := load(t, "policy: {first_token_timeout: 5m}\n", nil)
-	if err != nil || c.Policy.TrialLease != 5*time.Minute+leaseMargin {
+	if err != nil || c.Policy.TrialLease != 5*time.Minute+events.LeaseMargin {
 		t.Fatalf("%v, %v", c.Policy.TrialLease, err)
 	}
 }

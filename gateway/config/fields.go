@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -48,10 +49,7 @@ func ledgerFields(l *Ledger) []field {
 
 func accountFields(a *Account) []field {
 	return []field{
-		value("id", "text", "Unique name: 1 to 64 of a-z, 0-9, dot, underscore and dash.", func(s string) (string, error) {
-			a.ID = s
-			return checkID(s)
-		}, func() string { return a.ID }),
+		checked("id", "Unique name: 1 to 64 of a-z, 0-9, dot, underscore and dash.", &a.ID, checkID),
 		text("provider", "A provider of the catalogue, or `openai-compatible`.", &a.Provider),
 		secret("api_key", "The credential; usually `${SOME_VARIABLE}`.", &a.APIKey),
 		text("api_key_file", "File that holds the credential; read again when it changes.", &a.APIKeyFile),
@@ -86,13 +84,7 @@ func quotaFields(q *Quota) []field {
 func quotaWindowFields(w *QuotaWindow) []field {
 	return []field{
 		text("name", "Of the window.", &w.Name),
-		value("scope", "text", "What it gates: account (default), group, endpoint, family:NAME, model:NAME, none.", func(s string) (string, error) {
-			w.Scope = s
-			if _, ok := events.ParseScope(s); !ok {
-				return "use account, group, endpoint, family:NAME, model:NAME or none", fmt.Errorf("%q is no scope", s)
-			}
-			return "", nil
-		}, func() string { return w.Scope }),
+		checked("scope", "What it gates: account (default), group, endpoint, family:NAME, model:NAME, none.", &w.Scope, checkScope),
 		duration("length", "Of the window, where it is known.", &w.Length, time.Second),
 		text("each", "Path of a list; the other paths then count from its items.", &w.Each),
 		text("used", "Path of the used amount.", &w.Used),
@@ -117,10 +109,7 @@ func quotaCreditFields(c *QuotaCredit) []field {
 
 func feedFields(w *Feed) []field {
 	return []field{
-		value("name", "text", "Unique name: 1 to 64 of a-z, 0-9, dot, underscore and dash. Its place is kept under it.", func(s string) (string, error) {
-			w.Name = s
-			return checkID(s)
-		}, func() string { return w.Name }),
+		checked("name", "Unique name: 1 to 64 of a-z, 0-9, dot, underscore and dash. Its place is kept under it.", &w.Name, checkID),
 		secret("url", "Webhook: where to POST; never shown.", &w.URL),
 		secret("secret", "Webhook: signs what is sent; usually `${SOME_VARIABLE}`.", &w.Secret),
 		texts("events", "Kinds of events (docs/events.md), each alone or with the class of an attempt or the code of a refusal: `request.refused:accounts_exhausted`. Absent: none where `alerts` are named, else all; to a webhook the alerts.",
@@ -180,11 +169,7 @@ func parseFeedEvent(s string) (e FeedEvent, mend string, err error) {
 	kind, word, narrowed := strings.Cut(s, ":")
 	k, ok := events.ParseKind(kind)
 	if !ok {
-		var names []string
-		for _, k := range events.Kinds() {
-			names = append(names, k.String())
-		}
-		return e, didYouMean(kind, names), fmt.Errorf("%q is no kind of event", kind)
+		return e, didYouMean(kind, events.KindNames()), fmt.Errorf("%q is no kind of event", kind)
 	}
 	if narrowed && word == "" {
 		return e, "write " + kind + " alone, or a class or code after the colon", fmt.Errorf("%q ends with its colon", s)
@@ -210,18 +195,9 @@ func targetFields(t *Target) []field {
 
 func clientFields(c *Client) []field {
 	return []field{
-		value("id", "text", "Unique name: 1 to 64 of a-z, 0-9, dot, underscore and dash.", func(s string) (string, error) {
-			c.ID = s
-			return checkID(s)
-		}, func() string { return c.ID }),
+		checked("id", "Unique name: 1 to 64 of a-z, 0-9, dot, underscore and dash.", &c.ID, checkID),
 		secret("key", "The key itself; usually `${SOME_VARIABLE}`.", &c.Key),
-		value("key_sha256", "text", "Or its SHA-256 in hex, as `waybill keys new` prints it.", func(s string) (string, error) {
-			c.KeySHA256 = s
-			if !hexDigest.MatchString(s) {
-				return "write the 64 hex digits that `waybill keys new` prints", fmt.Errorf("is no SHA-256")
-			}
-			return "", nil
-		}, func() string { return c.KeySHA256 }),
+		checked("key_sha256", "Or its SHA-256 in hex, as `waybill keys new` prints it.", &c.KeySHA256, checkDigest),
 		texts("models", "Globs of the models that it may ask for. Absent: all.", &c.Models, checkGlob),
 		whole("rpm", "Requests a minute; 0: unlimited.", &c.RPM, 0, math.MaxInt32),
 		whole("max_concurrent", "Requests at a time; 0: unlimited.", &c.MaxConcurrent, 0, math.MaxInt32),
@@ -264,6 +240,20 @@ var (
 func checkID(s string) (string, error) {
 	if !idPattern.MatchString(s) {
 		return "use 1 to 64 of a-z, 0-9, dot, underscore and dash", fmt.Errorf("%q is no id", s)
+	}
+	return "", nil
+}
+
+func checkScope(s string) (string, error) {
+	if _, ok := events.ParseScope(s); !ok {
+		return "use account, group, endpoint, family:NAME, model:NAME or none", fmt.Errorf("%q is no scope", s)
+	}
+	return "", nil
+}
+
+func checkDigest(s string) (string, error) {
+	if !hexDigest.MatchString(s) {
+		return "write the 64 hex digits that `waybill keys new` prints", errors.New("is no SHA-256")
 	}
 	return "", nil
 }

@@ -68,28 +68,16 @@ func (p *priceRow) check(r *reader) {
 
 func priceFields(t *usage.Prices, rows *[]priceRow) []field {
 	return []field{
-		value("currency", "text", "Of all prices, such as USD.", func(s string) (string, error) {
-			t.Currency = s
-			if !currencyName.MatchString(s) {
-				return "write three to eight capital letters, such as USD", fmt.Errorf("%q is no currency", s)
-			}
-			return "", nil
-		}, func() string { return t.Currency }),
+		checked("currency", "Of all prices, such as USD.", &t.Currency, checkCurrency),
 		blocks("prices", "Rows; the first one that fits an attempt counts.", rows, priceRowFields, newPriceRow),
 	}
 }
 
 func priceRowFields(p *priceRow) []field {
-	glob := func(key, doc string, p *string) field {
-		return value(key, "text", doc, func(s string) (string, error) {
-			*p = s
-			return checkGlob(s)
-		}, func() string { return *p })
-	}
 	return []field{
-		glob("model", "The model as it was sent upstream; * stands for anything.", &p.Model),
-		glob("provider", "Of this provider only.", &p.Provider),
-		glob("account", "Of this account only.", &p.Account),
+		checked("model", "The model as it was sent upstream; * stands for anything.", &p.Model, checkGlob),
+		checked("provider", "Of this provider only.", &p.Provider, checkGlob),
+		checked("account", "Of this account only.", &p.Account, checkGlob),
 		price("input", "A million input tokens that neither came from a cache nor went into one.", &p.Input),
 		price("cached_input", "A million input tokens from a cache. Absent: as input.", &p.CachedInput),
 		price("cache_write", "A million input tokens that went into a cache. Absent: as input.", &p.CacheWrite),
@@ -101,6 +89,13 @@ var (
 	currencyName = regexp.MustCompile(`^[A-Z]{3,8}$`)
 	priceText    = regexp.MustCompile(`^[0-9]{1,9}(\.[0-9]{1,6})?$`)
 )
+
+func checkCurrency(s string) (string, error) {
+	if !currencyName.MatchString(s) {
+		return "write three to eight capital letters, such as USD", fmt.Errorf("%q is no currency", s)
+	}
+	return "", nil
+}
 
 // price is a plain decimal number of the currency, exact to its millionth.
 func price(key, doc string, p *int64) field {

@@ -31,7 +31,7 @@ func effect(c *Config) string {
 	return strings.Join([]string{c.Digest().String(), c.SecretsDigest().String(), d.Digest().String()}, " ")
 }
 
-// TestB124_every_key_changes_something writes each key alone and looks whether
+// Test_B124_every_key_changes_something writes each key alone and looks whether
 // anything comes of it: a key that is read and forgotten fails here.
 func Test_B124_every_key_changes_something(t *testing.T) {
 	// other is a value that differs from the base, by key.

@@ -31,10 +31,13 @@ func value(key, kind, doc string, parse func(string) (mend string, err error), s
 }
 
 // text is a string that must not be empty.
-func text(key, doc string, p *string) field {
+func text(key, doc string, p *string) field { return checked(key, doc, p, notEmpty) }
+
+// checked is a string that a check lets pass.
+func checked(key, doc string, p *string, check func(string) (mend string, err error)) field {
 	return value(key, "text", doc, func(s string) (string, error) {
 		*p = s
-		return notEmpty(s)
+		return check(s)
 	}, func() string { return *p })
 }
 

@@ -44,11 +44,6 @@ func (f *File) Token() (string, events.Epoch) {
 	return f.Renewed.Token()
 }
 
-// Refresh reads the file again: it may have changed within the last second.
-func (f *File) Refresh(ctx context.Context, rejected string) bool {
-	return f.Renewed.Refresh(ctx, rejected)
-}
-
 // look reads the file again if it has changed; one caller a second does.
 func (f *File) look() {
 	now, last := f.now().UnixNano(), f.looked.Load()

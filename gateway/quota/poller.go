@@ -4,7 +4,9 @@ import (
 	"context"
 	"hash/fnv"
 	"log/slog"
+	"maps"
 	"math/bits"
+	"slices"
 	"sync"
 	"time"
 
@@ -110,22 +112,10 @@ func (p *Poller) Adopt(targets []Target) {
 	p.runs = next
 }
 
-// same: functions and headers are compared by what they belong to.
+// same: what an answer is read by is compared by what it was made of.
 func (t *Target) same(u *Target) bool {
 	return t.Credential == u.Credential && t.Source.Name == u.Source.Name && t.Source.mapping == u.Source.mapping && t.Source.URL == u.Source.URL &&
-		t.Source.Interval == u.Source.Interval && headersAlike(t.Source.Header, u.Source.Header)
-}
-
-func headersAlike(a, b map[string][]string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for k, v := range a {
-		if w := b[k]; len(v) != len(w) || len(v) > 0 && v[0] != w[0] {
-			return false
-		}
-	}
-	return true
+		t.Source.Interval == u.Source.Interval && maps.EqualFunc(t.Source.Header, u.Source.Header, slices.Equal)
 }
 
 // start needs p.mu.

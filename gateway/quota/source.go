@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -49,22 +50,13 @@ func Preset(p *provider.Provider, base string, interval time.Duration) (Source, 
 		return Source{}, err
 	}
 	return Source{Name: q.Name, Method: q.Method, URL: at, Body: q.Body, Header: q.Header, Auth: p.Auth,
-		Interval: first(interval, q.Interval, defaultInterval), Decode: q.Read}, nil
+		Interval: cmp.Or(interval, q.Interval, defaultInterval), Decode: q.Read}, nil
 }
 
 // HTTP is any usage endpoint, read by a mapping of its fields.
 func HTTP(url string, m Mapping, h http.Header, auth provider.Auth, interval time.Duration) Source {
-	return Source{Name: "http", URL: url, Header: h, Auth: auth, Interval: first(interval, defaultInterval), Decode: m.Read,
+	return Source{Name: "http", URL: url, Header: h, Auth: auth, Interval: cmp.Or(interval, defaultInterval), Decode: m.Read,
 		mapping: fmt.Sprintf("%+v %+v", m.Windows, m.Credit)}
-}
-
-func first(list ...time.Duration) time.Duration {
-	for _, d := range list {
-		if d > 0 {
-			return d
-		}
-	}
-	return 0
 }
 
 // Origin is scheme and host, for people.

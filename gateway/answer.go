@@ -48,7 +48,7 @@ func (x *exchange) mark(a *attempt) {
 }
 
 // bodyHead is what an event keeps of an error body.
-func (g *Gateway) bodyHead(a *attempt, body []byte) (string, events.Digest) {
+func (a *attempt) bodyHead(body []byte) (string, events.Digest) {
 	if len(body) == 0 {
 		return "", events.Digest{}
 	}

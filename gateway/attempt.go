@@ -107,7 +107,7 @@ func (a *attempt) failOver(f *failure, goesOn bool) (*engine.Attempt, *engine.Re
 func (a *attempt) event(f *failure) events.Failure {
 	a.recorded = true
 	a.observeEnd(f.status)
-	head, digest := a.x.g.bodyHead(a, f.body)
+	head, digest := a.bodyHead(f.body)
 	a.x.tries.class = f.finding.Class
 	e := events.Failure{
 		Answer: a.answer, Class: f.finding.Class, Rule: f.finding.Rule, Scope: f.finding.Scope, Hint: f.finding.Hint,

@@ -75,18 +75,11 @@ func (x *exchange) serve() {
 	if !x.admitClient() {
 		return
 	}
-	x.perform()
-}
-
-// perform is what the route does.
-func (x *exchange) perform() {
 	switch {
 	case x.route.Local:
 		x.listModels()
-	default:
-		if x.decode() {
-			x.relay()
-		}
+	case x.decode():
+		x.relay()
 	}
 }
 

@@ -71,13 +71,18 @@ func (a *API) known(id string) error {
 	return nil
 }
 
-// decode reads a body that must be one JSON object of the members that into
-// has: a misspelt one would say nothing and change what is done.
+// decode reads a body that must be one JSON object.
 func decode(r *http.Request, into any, example string) error {
 	b, err := body(r)
 	if err != nil {
 		return err
 	}
+	return oneObject(b, into, example)
+}
+
+// oneObject reads one JSON object of the members that into has: a misspelt one
+// would say nothing and change what is done.
+func oneObject(b []byte, into any, example string) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil || d.More() {

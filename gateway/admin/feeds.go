@@ -2,9 +2,6 @@ package admin
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"io"
 	"net/http"
 
 	"github.com/google/uuid"
@@ -73,10 +70,12 @@ func (a *API) requeue(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var ask requeueAsk
-	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&ask); err != nil && !errors.Is(err, io.EOF) {
-		return problemf(http.StatusBadRequest, "the body: want {} or {\"ids\": [...]}: %s", err)
+	b, err := body(r)
+	if err == nil && len(b) > 0 {
+		err = oneObject(b, &ask, `{} or {"ids": [...]}`)
+	}
+	if err != nil {
+		return err
 	}
 	books, err := a.books()
 	if err != nil {

@@ -96,7 +96,6 @@ func operate(v *visit) error {
 	}
 	problem := admin.ProblemOf(err)
 	p.Wrong, p.Tried, p.Reason, p.For = problem.Detail, verb, form.Get("reason"), form.Get("for")
-	v.frame.Title, v.frame.Body = p.ID, p
 	v.frame.Path = "/accounts/" + id
-	return v.write(problem.Status, "account", "layout")
+	return v.showAs(problem.Status, "account", p.ID, p)
 }

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -92,7 +92,7 @@ type eventsPage struct {
 
 func eventList(v *visit) error {
 	q := v.r.URL.Query()
-	p := eventsPage{Asked: map[string]string{}, Kinds: kindNames()}
+	p := eventsPage{Asked: map[string]string{}, Kinds: events.KindNames()}
 	for _, name := range []string{"account", "request", "type", "since", "after"} {
 		p.Asked[name] = q.Get(name)
 	}
@@ -151,17 +151,9 @@ func (v *visit) eventFilter(asked map[string]string) (f ledger.Filter, err error
 	if s := asked["type"]; s != "" {
 		k, ok := events.ParseKind(s)
 		if !ok {
-			return f, badRequest(http.StatusText(http.StatusBadRequest) + ": there is no event type " + s + ".")
+			return f, badRequest("There is no event type " + strconv.Quote(s) + ".")
 		}
 		f.Kinds = append(f.Kinds, k)
 	}
 	return f, nil
-}
-
-func kindNames() []string {
-	var out []string
-	for _, k := range events.Kinds() {
-		out = append(out, k.String())
-	}
-	return out
 }

@@ -40,8 +40,7 @@ func enter(v *visit) error {
 }
 
 func (v *visit) again(status int, next, why string) error {
-	v.frame.Title, v.frame.Body = "Log in", loginPage{Next: next, Wrong: why}
-	return v.write(status, "login", "layout")
+	return v.showAs(status, "login", "Log in", loginPage{Next: next, Wrong: why})
 }
 
 func leave(v *visit) error {

@@ -6,7 +6,7 @@ import (
 	"github.com/waybill/waybill/projections/usage"
 )
 
-// usagePage sums requests and tokens by something.
+// usageTable is requests and tokens summed by something.
 type usageTable struct {
 	Rows         []usage.Sum
 	Total        usage.Sum
@@ -21,7 +21,7 @@ func (usageTable) Columns() []string { return usage.Columns() }
 
 func usagePage(v *visit) error {
 	q := v.r.URL.Query()
-	p := usageTable{By: q.Get("by"), Groupings: []string{"account", "model", "client", "day"}, Since: q.Get("since"), Until: q.Get("until")}
+	p := usageTable{By: q.Get("by"), Groupings: usage.Groupings(), Since: q.Get("since"), Until: q.Get("until")}
 	if p.By == "" {
 		p.By = usage.Account.String()
 	}

@@ -126,8 +126,13 @@ func (v *visit) moment() (m inquiry.Moment, past bool) {
 
 // show renders a page.
 func (v *visit) show(page, title string, body any) error {
+	return v.showAs(http.StatusOK, page, title, body)
+}
+
+// showAs renders a page that answers with a status of its own.
+func (v *visit) showAs(status int, page, title string, body any) error {
 	v.frame.Title, v.frame.Body = title, body
-	return v.write(http.StatusOK, page, "layout")
+	return v.write(status, page, "layout")
 }
 
 // part renders one block of a page, for a page that is open already.

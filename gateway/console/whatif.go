@@ -101,8 +101,7 @@ func runWhatIf(v *visit) error {
 	}
 	problem := admin.ProblemOf(err)
 	p.Wrong = problem.Detail
-	v.frame.Title, v.frame.Body = "What if", p
-	return v.write(problem.Status, whatIfTemplate, "layout")
+	return v.showAs(problem.Status, whatIfTemplate, "What if", p)
 }
 
 // replay is the question that a form asks.

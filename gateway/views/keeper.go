@@ -171,12 +171,9 @@ func (k *Keeper) save(ctx context.Context) error {
 		list = append(list, ledger.Snapshot{Name: name, Version: version, At: k.head, State: state})
 	}
 	for _, p := range k.all {
-		if p != projections.Projection(k.requests) {
-			add(p.Name(), p.Version(), p.AppendState(nil))
-		}
+		add(nameOf(p), p.Version(), stateOf(p))
 	}
 	version := k.requests.Version()
-	add(requests.Heads, version, k.requests.AppendHead(nil))
 	add(requests.Indexes, version, segment.Index().AppendState(nil))
 	for n := range segment.Parts() {
 		add(requests.PartName(n), version, segment.AppendPart(nil, n))

@@ -71,11 +71,3 @@ func (p *Proof) Apply(ctx context.Context, e *events.Event) {
 
 // Fault is the first state that is not what the events give, nil for none.
 func (p *Proof) Fault() *ledger.Fault { return p.fault }
-
-// stateOf is what is stored under a projection's name.
-func stateOf(p projections.Projection) []byte {
-	if v, ok := p.(*requests.View); ok {
-		return v.AppendHead(nil)
-	}
-	return p.AppendState(nil)
-}

@@ -95,6 +95,14 @@ func nameOf(p projections.Projection) string {
 	return p.Name()
 }
 
+// stateOf is what is stored under that name.
+func stateOf(p projections.Projection) []byte {
+	if v, ok := p.(*requests.View); ok {
+		return v.AppendHead(nil)
+	}
+	return p.AppendState(nil)
+}
+
 // load gives the projections their states, all or none.
 func load(ctx context.Context, snaps *snapshot.Store, found []ledger.Snapshot, all []projections.Projection) (bool, error) {
 	fresh := make([][]byte, len(all))

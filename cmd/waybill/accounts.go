@@ -13,24 +13,18 @@ import (
 
 // accountsCommand is the table of all accounts.
 type accountsCommand struct {
-	reading
-	asOf
+	past
 }
 
 func (c *accountsCommand) cobra() *cobra.Command {
 	cmd := &cobra.Command{Use: "accounts", Short: "Show every account: state, why, until when", Args: cobra.NoArgs}
-	c.reading.bind(cmd)
-	c.asOf.bind(cmd)
+	c.bind(cmd)
 	return cmd
 }
 
 // Run implements command.
 func (c *accountsCommand) Run(ctx context.Context, s *std, _ []string) error {
-	m, err := c.moment(s)
-	if err != nil {
-		return err
-	}
-	log, err := c.open(s)
+	log, m, err := c.open(s)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/inquiry"
+	"github.com/waybill/waybill/projections/requests"
+	"github.com/waybill/waybill/projections/usage"
 )
 
 // completeTime bounds the look into the ledger while somebody waits at a prompt.
@@ -19,20 +21,16 @@ func (c *whyCommand) complete(s *std, cmd *cobra.Command) { c.accountFlags(s, cm
 
 func (c *requestsCommand) complete(s *std, cmd *cobra.Command) {
 	c.accountFlags(s, cmd, "account", "skipped")
-	vocabulary(cmd, "outcome", "served", "failed", "refused", "aborted", "open")
+	vocabulary(cmd, "outcome", requests.Outcomes()...)
 }
 
 func (c *eventsCommand) complete(s *std, cmd *cobra.Command) {
 	c.accountFlags(s, cmd, "account")
-	var kinds []string
-	for _, k := range events.Kinds() {
-		kinds = append(kinds, k.String())
-	}
-	vocabulary(cmd, "type", kinds...)
+	vocabulary(cmd, "type", events.KindNames()...)
 }
 
 func (*usageCommand) complete(_ *std, cmd *cobra.Command) {
-	vocabulary(cmd, "by", "account", "model", "client", "day")
+	vocabulary(cmd, "by", usage.Groupings()...)
 }
 
 func (*operateCommand) complete(s *std, cmd *cobra.Command) {

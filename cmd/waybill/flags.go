@@ -8,6 +8,7 @@ import (
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/inquiry"
+	"github.com/waybill/waybill/ledger"
 )
 
 // Flags that several commands have: one name, one help, one reading.
@@ -51,6 +52,25 @@ func (a *asOf) moment(s *std) (m inquiry.Moment, err error) {
 		err = usageError(fmt.Errorf("--at %s: %w", a.at, inquiry.ErrFuture))
 	}
 	return m, err
+}
+
+// past is what every command has that asks how the ledger stood then.
+type past struct {
+	reading
+	asOf
+}
+
+func (p *past) bind(c *cobra.Command) {
+	p.reading.bind(c)
+	p.asOf.bind(c)
+}
+
+// open opens the ledger and says which moment of it is meant.
+func (p *past) open(s *std) (log *ledger.Log, m inquiry.Moment, err error) {
+	if m, err = p.moment(s); err == nil {
+		log, err = p.reading.open(s)
+	}
+	return log, m, err
 }
 
 // spanFlags are --since and --until: the time that a list or a sum is of.

@@ -18,8 +18,7 @@ import (
 
 // rebuildCommand folds from zero.
 type rebuildCommand struct {
-	reading
-	asOf
+	past
 	check bool
 	admin string
 }
@@ -32,8 +31,7 @@ func (c *rebuildCommand) cobra() *cobra.Command {
 			"stored snapshot and with the running gateway if one answers; any difference is exit code 1.",
 		Args: cobra.NoArgs,
 	}
-	c.reading.bind(cmd)
-	c.asOf.bind(cmd)
+	c.bind(cmd)
 	cmd.Flags().BoolVar(&c.check, "check", false, "compare with a saved state and with the running gateway")
 	adminFlag(cmd, &c.admin)
 	return cmd
@@ -50,11 +48,7 @@ type rebuilt struct {
 
 // Run implements command.
 func (c *rebuildCommand) Run(ctx context.Context, s *std, _ []string) error {
-	m, err := c.moment(s)
-	if err != nil {
-		return err
-	}
-	log, err := c.open(s)
+	log, m, err := c.open(s)
 	if err != nil {
 		return err
 	}

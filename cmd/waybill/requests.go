@@ -16,8 +16,7 @@ import (
 
 // requestsCommand lists requests.
 type requestsCommand struct {
-	reading
-	asOf
+	past
 	span    spanFlags
 	outcome string
 	query   requests.Query
@@ -25,8 +24,7 @@ type requestsCommand struct {
 
 func (c *requestsCommand) cobra() *cobra.Command {
 	cmd := &cobra.Command{Use: "requests", Short: "List requests, newest first, refused ones included", Args: cobra.NoArgs}
-	c.reading.bind(cmd)
-	c.asOf.bind(cmd)
+	c.bind(cmd)
 	c.span.bind(cmd, "started")
 	f := cmd.Flags()
 	f.StringVar(&c.outcome, "outcome", "", "served, failed, refused, aborted or open")
@@ -56,11 +54,7 @@ func (c *requestsCommand) Run(ctx context.Context, s *std, _ []string) error {
 	if q.Since, q.Until, err = c.span.span(s); err != nil {
 		return err
 	}
-	m, err := c.moment(s)
-	if err != nil {
-		return err
-	}
-	log, err := c.open(s)
+	log, m, err := c.open(s)
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,7 @@ import (
 
 // usageCommand sums requests and tokens, and prices them.
 type usageCommand struct {
-	reading
-	asOf
+	past
 	span       spanFlags
 	by, prices string
 }
@@ -30,8 +29,7 @@ func (c *usageCommand) cobra() *cobra.Command {
 			"not zero and shown as -. With a price table (--prices, or `prices:` in the configuration) each row has its cost.",
 		Args: cobra.NoArgs,
 	}
-	c.reading.bind(cmd)
-	c.asOf.bind(cmd)
+	c.bind(cmd)
 	c.span.bind(cmd, "recorded")
 	f := cmd.Flags()
 	f.StringVar(&c.by, "by", "account", "account, model, client or day")
@@ -41,11 +39,11 @@ func (c *usageCommand) cobra() *cobra.Command {
 
 // Run implements command.
 func (c *usageCommand) Run(ctx context.Context, s *std, _ []string) error {
-	of, m, err := c.question(s)
+	of, err := c.question(s)
 	if err != nil {
 		return err
 	}
-	log, err := c.open(s)
+	log, m, err := c.open(s)
 	if err != nil {
 		return err
 	}
@@ -60,19 +58,16 @@ func (c *usageCommand) Run(ctx context.Context, s *std, _ []string) error {
 	return writeUsage(s.out, paintOf(s), of, sums)
 }
 
-func (c *usageCommand) question(s *std) (of inquiry.UsageOf, m inquiry.Moment, err error) {
+func (c *usageCommand) question(s *std) (of inquiry.UsageOf, err error) {
 	var ok bool
 	if of.By, ok = usage.ParseBy(c.by); !ok {
-		return of, m, usageError(fmt.Errorf("--by %q: want account, model, client or day", c.by))
-	}
-	if m, err = c.moment(s); err != nil {
-		return of, m, err
+		return of, usageError(fmt.Errorf("--by %q: want account, model, client or day", c.by))
 	}
 	if of.Since, of.Until, err = c.span.span(s); err != nil {
-		return of, m, err
+		return of, err
 	}
 	of.Prices, err = c.priceTable(s)
-	return of, m, err
+	return of, err
 }
 
 // priceTable is the one that is named, else the configuration's. Nothing else

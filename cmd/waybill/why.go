@@ -20,8 +20,7 @@ import (
 
 // whyCommand explains a request or an account.
 type whyCommand struct {
-	reading
-	asOf
+	past
 	account, model string
 }
 
@@ -35,8 +34,7 @@ func (c *whyCommand) cobra() *cobra.Command {
 			"stood then.",
 		Args: cobra.MaximumNArgs(1),
 	}
-	c.reading.bind(cmd)
-	c.asOf.bind(cmd)
+	c.bind(cmd)
 	cmd.Flags().StringVar(&c.account, "account", "", "explain an account instead of a request")
 	cmd.Flags().StringVar(&c.model, "model", "", "about this model (with --account)")
 	return cmd
@@ -47,11 +45,7 @@ func (c *whyCommand) Run(ctx context.Context, s *std, args []string) error {
 	if c.account == "" && c.model != "" || c.account != "" && len(args) > 0 {
 		return usageError(errors.New("--model goes with --account, and --account with no request id"))
 	}
-	m, err := c.moment(s)
-	if err != nil {
-		return err
-	}
-	log, err := c.open(s)
+	log, m, err := c.open(s)
 	if err != nil {
 		return err
 	}

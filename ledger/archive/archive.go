@@ -1,7 +1,9 @@
 // Package archive writes a ledger, or a part of it, as canonical JSON Lines and
 // reads it back into another ledger byte for byte. The chain is checked on the
 // way out and on the way in: what cannot be chained is neither written nor
-// taken. It knows no driver and no file.
+// taken. Old segments leave a store for files of that form (Run), and are read
+// there as if they were live (Over). It must not know a driver, nor what an
+// event means.
 package archive
 
 import (

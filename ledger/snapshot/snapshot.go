@@ -1,9 +1,10 @@
 // Package snapshot says which stored snapshots may be believed. One is given
 // only when it can be read, when what derived it is of the version asked for,
 // when the ledger at hand has, at its position, the very hash that it was taken
-// at, and when the state itself says that it was taken there. Everything else is as if it were not there, with a line in the log:
-// a snapshot can be lost, cut off, of another ledger or of another release, and
-// costs time then, never an answer. The package knows no projection.
+// at, and when the state itself says that it was taken there. Everything else is
+// as if it were not there, with a line in the log: a snapshot can be lost, cut
+// off, of another ledger or of another release, and costs time then, never an
+// answer. The package knows no projection.
 package snapshot
 
 import (

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/waybill/waybill/events"
 )
 
@@ -267,83 +265,6 @@ func TestR6_AnExhaustedReadingOfTheSuccessItselfDoesNotPark(t *testing.T) {
 	}
 }
 
-func TestR18_Operators(t *testing.T) {
-	act := func(w *world, at events.Time, p events.Payload) {
-		w.add(events.Header{Account: "a", ObservedAt: at}, p)
-	}
-	scope := func(s string) events.OperatorAction {
-		x, _ := events.ParseScope(s)
-		return events.OperatorAction{Actor: "x", Reason: "y", Scope: x}
-	}
-	t.Run("drain and undrain by their own time", func(t *testing.T) {
-		w := newWorld(t, "a")
-		act(w, after(time.Minute), &events.OperatorDrained{})
-		d := w.admit("a", "m", after(2*time.Minute))
-		wantOut(t, d, events.ReasonDrained, 0)
-		if d.State != Drained || d.Soft || d.Durable {
-			t.Fatalf("%s", show(d))
-		}
-		act(w, after(30*time.Second), &events.OperatorUndrained{}) // late: from before the drain
-		wantOut(t, w.admit("a", "m", after(2*time.Minute)), events.ReasonDrained, 0)
-		act(w, after(45*time.Second), &events.OperatorUndrained{})
-		act(w, after(10*time.Second), &events.OperatorDrained{}) // late: an older drain does not replace the newer
-		wantOut(t, w.admit("a", "m", after(2*time.Minute)), events.ReasonDrained, 0)
-		act(w, after(3*time.Minute), &events.OperatorUndrained{})
-		wantIn(t, w.admit("a", "m", after(3*time.Minute)))
-	})
-	t.Run("a park ends at its instant", func(t *testing.T) {
-		w := newWorld(t, "a")
-		o := scope("account")
-		o.Until = after(time.Hour)
-		act(w, epoch0, &events.OperatorParked{OperatorAction: o})
-		d := w.admit("a", "m", after(time.Minute))
-		wantOut(t, d, events.ReasonParkedByOperator, after(time.Hour))
-		wantIn(t, w.admit("a", "m", after(time.Hour)))
-	})
-	t.Run("it outlives the credential", func(t *testing.T) {
-		w := newWorld(t, "a")
-		act(w, epoch0, &events.OperatorDrained{})
-		w.epoch("a")
-		wantOut(t, w.admit("a", "m", after(time.Minute)), events.ReasonDrained, 0)
-	})
-	t.Run("release ends everything from before it and arms", func(t *testing.T) {
-		w := newWorld(t, "a")
-		week := after(7 * day)
-		for _, c := range []events.Class{events.ClassWindowExhausted, events.ClassCreditsExhausted, events.ClassRateLimited, events.ClassAuthFailed, events.ClassModelUnsupported} {
-			w.fail(hit("a", "m", 0), of(c))
-		}
-		w.reading("a", after(time.Second), spent("7d", week))
-		act(w, after(2*time.Second), &events.OperatorDrained{})
-		act(w, after(3*time.Second), &events.OperatorReleased{})
-		wantOut(t, w.admit("a", "m", after(4*time.Second)), events.ReasonDrained, 0)
-		act(w, after(4*time.Second), &events.OperatorUndrained{})
-		wantIn(t, w.admit("a", "m", after(4*time.Second)))
-		w.reading("a", after(5*time.Second), spent("7d", week))
-		wantIn(t, w.admit("a", "m", after(5*time.Second))) // armed
-		w.fail(hit("a", "m", 6*time.Second), of(events.ClassWindowExhausted))
-		if w.admit("a", "m", after(7*time.Second)).Admitted {
-			t.Fatal("a fact from after the release does not count")
-		}
-	})
-	t.Run("release of a model leaves the rest", func(t *testing.T) {
-		w := newWorld(t, "a")
-		w.fail(hit("a", "m", 0), of(events.ClassRateLimited))
-		w.fail(hit("a", "n", 0), of(events.ClassRateLimited))
-		act(w, after(time.Second), &events.OperatorReleased{OperatorAction: scope("model:m")})
-		wantIn(t, w.admit("a", "m", after(time.Second)))
-		if w.admit("a", "n", after(time.Second)).Admitted {
-			t.Fatal("n was released")
-		}
-	})
-	t.Run("release of an account releases what its group holds", func(t *testing.T) {
-		w := newWorld(t)
-		w.enrol("a", events.Settings{Endpoint: "h", Group: "g"})
-		w.fail(hit("a", "m", 0), of(events.ClassWindowExhausted))
-		act(w, after(time.Second), &events.OperatorReleased{})
-		wantIn(t, w.admit("a", "m", after(time.Second)))
-	})
-}
-
 func TestR19_EventTimesOnly(t *testing.T) {
 	w := newWorld(t, "a")
 	w.reading("a", epoch0, spent("7d", after(4*day)))
@@ -356,92 +277,6 @@ func TestR19_EventTimesOnly(t *testing.T) {
 	if string(v.AppendState(nil)) != string(w.v.AppendState(nil)) {
 		t.Fatal("recorded_at has a part in the fold")
 	}
-}
-
-func Test_G34_R21_Groups(t *testing.T) {
-	team := func() *world {
-		w := newWorld(t)
-		for _, a := range []string{"a", "b"} {
-			w.enrol(a, events.Settings{Provider: "p", Endpoint: "h", Group: "team"})
-		}
-		w.enrol("c", events.Settings{Provider: "p", Endpoint: "h"})
-		return w
-	}
-	t.Run("quota, credit and payment are shared", func(t *testing.T) {
-		for _, c := range []events.Class{events.ClassWindowExhausted, events.ClassCreditsExhausted} {
-			w := team()
-			w.fail(hit("a", "m", 0), of(c))
-			if d := w.admit("b", "m", after(time.Second)); d.Admitted || d.Scope.Kind != events.ScopeGroup {
-				t.Fatalf("%s", show(d))
-			}
-			wantIn(t, w.admit("c", "m", after(time.Second)))
-		}
-		w := team()
-		w.credit("b", epoch0, events.Credit{Reached: events.Yes, ResetsAt: after(day)})
-		if w.admit("a", "m", after(time.Second)).Admitted {
-			t.Fatal("the budget is the group's")
-		}
-	})
-	t.Run("a narrower scope is shared in that scope", func(t *testing.T) {
-		w := team()
-		w.fail(hit("a", "m", 0), failure(of(events.ClassWindowExhausted)).scope("model:m"))
-		if w.admit("b", "m", after(time.Second)).Admitted {
-			t.Fatal("b serves m")
-		}
-		wantIn(t, w.admit("b", "n", after(time.Second)))
-	})
-	t.Run("auth, health and burst stay with the account", func(t *testing.T) {
-		for _, c := range []events.Class{events.ClassAuthFailed, events.ClassRateLimited, events.ClassModelUnsupported} {
-			w := team()
-			w.fail(hit("a", "m", 0), of(c))
-			wantIn(t, w.admit("b", "m", after(time.Second)))
-		}
-	})
-	t.Run("G34_a_burst_of_the_team_skips_the_team", func(t *testing.T) {
-		w := team()
-		w.fail(hit("a", "m", 0), failure(of(events.ClassRateLimited)).scope("group"))
-		if w.admit("b", "m", after(time.Second)).Admitted {
-			t.Fatal("the team's limit is b's too")
-		}
-		wantIn(t, w.admit("c", "m", after(time.Second)))
-	})
-	t.Run("the newest reading of any member counts", func(t *testing.T) {
-		w := team()
-		w.reading("a", epoch0, spent("7d", after(day)))
-		w.reading("b", after(time.Minute), roomy("7d", 5, after(day)))
-		wantIn(t, w.admit("a", "m", after(time.Minute)))
-	})
-	t.Run("one trial slot per group", func(t *testing.T) {
-		w := team()
-		w.fail(hit("a", "m", 0), of(events.ClassWindowExhausted))
-		c := call{account: "a", model: "m", request: 80, from: after(6 * time.Minute)}
-		w.claim(c)
-		if d := w.admit("b", "m", c.from); d.Reason != events.ReasonTrialInProgress {
-			t.Fatalf("%s", show(d))
-		}
-	})
-	t.Run("clocks stay with the members", func(t *testing.T) {
-		w := team()
-		w.reading("a", epoch0, spent("7d", after(9*day)))
-		w.ok(served("a", "m", 30*time.Minute, 31*time.Minute))
-		w.fail(hit("a", "m", 32*time.Minute), of(events.ClassWindowExhausted)) // disarms
-		w.add(events.Header{Account: "a", ObservedAt: after(33 * time.Minute)}, &events.OperatorReleased{OperatorAction: events.OperatorAction{Scope: events.Scope{Kind: events.ScopeModel, Name: "zz"}}})
-		w.reading("a", after(33*time.Minute), spent("7d", after(9*day)))
-		a := w.cellClock("a", after(34*time.Minute))
-		b := w.cellClock("b", after(34*time.Minute))
-		if a != after(31*time.Minute) || b != epoch0 {
-			t.Fatalf("clocks %s and %s", a, b)
-		}
-	})
-	t.Run("evidence keeps the scope that it had when recorded", func(t *testing.T) {
-		w := team()
-		w.reading("c", epoch0, spent("7d", after(day)))
-		w.add(events.Header{Account: "c", ObservedAt: after(time.Second), Epoch: 1}, &events.AccountChanged{Settings: events.Settings{Endpoint: "h", Group: "team"}, Cause: "learned"})
-		wantIn(t, w.admit("a", "m", after(time.Minute)))
-		if w.admit("c", "m", after(time.Minute)).Admitted {
-			t.Fatal("c's own evidence was lost")
-		}
-	})
 }
 
 // cellClock is the clock that an account's claims count from.
@@ -462,58 +297,6 @@ func TestR15_Rooms(t *testing.T) {
 	}
 	if !slices.Equal(got, []events.Decimal{40, 0, 0, 1}) {
 		t.Fatalf("%v", got)
-	}
-}
-
-func TestTheBoundsHold(t *testing.T) {
-	w := newWorld(t, "a")
-	w.fail(hit("a", "first", 0), of(events.ClassRateLimited))
-	for i := range 2000 {
-		at := time.Duration(i) * 50 * time.Millisecond
-		m := "m" + uuid.NewSHA1(uuid.Nil, []byte{byte(i), byte(i >> 8)}).String()
-		w.ok(served("a", m, at, at+time.Millisecond))
-		w.reading("a", after(at), spent(m, after(at+time.Hour)))
-		c := hit("a", m, at)
-		c.request = uint64(i)
-		w.fail(c, of(events.ClassUnclassified))
-	}
-	a := w.v.accounts[0]
-	l := a.shelves[0].base
-	if len(l.places) > maxPlaces || len(l.tape.claims) > maxClaims || len(l.tape.marks) > maxMarks || len(w.v.mysteries.base) > maxRequests {
-		t.Fatalf("%d places, %d claims, %d marks, %d requests", len(l.places), len(l.tape.claims), len(l.tape.marks), len(w.v.mysteries.base))
-	}
-	if l.at(key{events.ScopeModel, "first"}) == nil {
-		t.Fatal("a fact was forgotten to make room for successes")
-	}
-	if n := len(w.v.AppendState(nil)); n > 300_000 {
-		t.Fatalf("%d bytes of state", n)
-	}
-}
-
-// What one scope keeps is full after a flood, and no more than that.
-func TestTheBoundsOfAScopeHold(t *testing.T) {
-	w := newWorld(t, "a")
-	for i := range 100 {
-		ms := time.Duration(i) * time.Millisecond
-		w.ok(served("a", "m", ms, time.Second-ms)) // none beats another
-		w.fail(hit("a", "m", 2*time.Second+ms), of(events.ClassCreditsExhausted))
-		w.fail(hit("a", "m", 2*time.Second+ms), of(events.ClassServerError))
-	}
-	var successes, facts, setbacks int
-	for _, l := range []*layer{w.v.accounts[0].shelves[0].base, w.v.endpoints["host.example"].base} {
-		for _, p := range l.places {
-			axes := map[events.Axis]int{}
-			for i := range p.facts {
-				axes[p.facts[i].kind.row().axis]++
-			}
-			for _, n := range axes {
-				facts = max(facts, n)
-			}
-			successes, setbacks = max(successes, len(p.successes)), max(setbacks, len(p.setbacks))
-		}
-	}
-	if successes != maxSuccesses || facts != maxFacts || setbacks != maxSetbacks {
-		t.Errorf("%d successes, %d facts, %d setbacks", successes, facts, setbacks)
 	}
 }
 

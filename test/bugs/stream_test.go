@@ -1,9 +1,7 @@
 package bugs
 
 import (
-	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -300,98 +298,6 @@ func Test_B020_comments_are_life_but_no_token(t *testing.T) {
 	})
 }
 
-func Test_B023_a_client_that_leaves_takes_the_upstream_along(t *testing.T) {
-	const soon = time.Second
-	for name, c := range allOfS {
-		t.Run("mid_stream/"+name, func(t *testing.T) {
-			w := start(t)
-			w.up.Script("a", upstream.Stream(append(upstream.Chunks(deltas(name)), upstream.Hang)...))
-			l := w.open(c)
-			l.until(strings.TrimSpace(deltas(name)[len(deltas(name))-1]))
-			l.leave()
-			wantGone(t, w.up.Hits("a")[0].Gone, soon, name)
-			w.wantAborted("a")
-		})
-	}
-	for name, c := range map[string]call{"chat+s": chatS, "chat": chat, "msg": msg, "gem+s": gemS} {
-		t.Run("before_headers/"+name, func(t *testing.T) {
-			w := start(t)
-			w.up.Script("a", upstream.Steps(upstream.Hang))
-			w.abandon(c, "a")
-			wantGone(t, w.up.Hits("a")[0].Gone, soon, name)
-			w.wantAborted("a")
-		})
-		t.Run("before_the_first_token/"+name, func(t *testing.T) {
-			w := start(t)
-			begun := make(chan struct{})
-			w.up.Script("a", upstream.Steps(upstream.Bytes("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"), upstream.Signal(begun), upstream.Hang))
-			ctx, leave := context.WithCancel(t.Context())
-			go func() { <-begun; leave() }()
-			if _, err := w.request(ctx, c); !errors.Is(err, context.Canceled) {
-				t.Errorf("err %v", err)
-			}
-			wantGone(t, w.up.Hits("a")[0].Gone, soon, name)
-			w.wantAborted("a")
-		})
-	}
-	t.Run("between_attempts", func(t *testing.T) {
-		w := start(t)
-		left := make(chan struct{})
-		w.up.Script("a", func(x *upstream.Exchange) error {
-			<-left
-			<-x.Hit.Gone // the gateway has noticed
-			return upstream.JSON(503, `{"error":{"message":"busy"}}`)(x)
-		})
-		w.good("b")
-		ctx, leave := context.WithCancel(t.Context())
-		go func() {
-			w.up.WaitHits(t, "a", 1)
-			leave()
-			close(left)
-		}()
-		w.request(ctx, chatS)
-		w.wantAborted("a")
-		w.wantHits(map[string]int{"b": 0})
-	})
-}
-
-// abandon leaves as soon as the upstream has the request.
-func (w *world) abandon(c call, account string) { w.abandonAfter(c, account, 1) }
-
-// abandonAfter leaves when the upstream has had n requests.
-func (w *world) abandonAfter(c call, account string, n int) {
-	ctx, leave := context.WithCancel(w.t.Context())
-	go func() {
-		w.up.WaitHits(w.t, account, n)
-		leave()
-	}()
-	w.request(ctx, c)
-}
-
-// wantAborted: recorded as the client's leaving, nobody's failure, nothing in flight.
-func (w *world) wantAborted(account string) {
-	w.t.Helper()
-	done := w.finished(1)
-	if done[0].Outcome != "aborted" {
-		w.t.Errorf("the request ended as %q, want aborted", done[0].Outcome)
-	}
-	out := w.outcomes()
-	if len(out) != 1 || out[0].Data.Kind() != events.KindAttemptAborted {
-		w.t.Errorf("outcomes %v, want one client_aborted of %s", w.classes(), account)
-	}
-	w.wantIdle()
-}
-
-// wantIdle: nothing is in flight.
-func (w *world) wantIdle() {
-	w.t.Helper()
-	for n := uint32(1); n <= 6; n++ {
-		if in := w.engine.InFlight(n); in != 0 {
-			w.t.Errorf("account %d has %d requests in flight, want 0", n, in)
-		}
-	}
-}
-
 func Test_B071_upstream_keeps_the_socket_open_after_the_end(t *testing.T) {
 	for name, c := range allOfS {
 		t.Run(name, func(t *testing.T) {
@@ -510,57 +416,6 @@ func Test_B076_chunks_without_choices(t *testing.T) {
 	if len(done) != 1 || done[0].Data.(*events.AttemptSucceeded).Answer.Usage == nil {
 		t.Errorf("outcomes %v, want a success with usage", w.classes())
 	}
-}
-
-// B077: trailers are dropped in both directions, declared or not.
-func Test_B077_trailers(t *testing.T) {
-	body := strings.Join(upstream.ChatEvents, "")
-	for name, tail := range map[string]string{
-		"declared": "0\r\nX-Usage: 5\r\n\r\n", "undeclared": "0\r\nX-Other: 1\r\nAuthorization: Bearer x\r\nContent-Length: 1\r\n\r\n", "malformed": "0\r\nthis is no trailer\r\n\r\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := start(t)
-			w.up.Script("a", upstream.Steps(
-				upstream.Bytes("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\nTrailer: X-Usage\r\n\r\n"),
-				upstream.Raw(body), upstream.Bytes(tail)))
-			res, err := w.request(t.Context(), chatS)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := readAll(t, res); got != body {
-				t.Errorf("body %q", got)
-			}
-			if len(res.Trailer) > 0 || res.Header.Get("X-Usage") != "" || res.Header.Get("Trailer") != "" || res.Header.Get("Authorization") != "" {
-				t.Errorf("trailers %v, headers %v", res.Trailer, res.Header)
-			}
-			w.finished(1)
-			w.wantClasses("a:success")
-		})
-	}
-	t.Run("malformed_after_a_plain_answer", func(t *testing.T) {
-		w := start(t)
-		w.up.Script("a", upstream.Steps(
-			upstream.Bytes("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"),
-			upstream.Raw(upstream.ChatBody), upstream.Bytes("0\r\nthis is no trailer\r\n\r\n")))
-		got := w.do(chat)
-		got.want(t, 200)
-		if got.body != upstream.ChatBody {
-			t.Errorf("body %q", got.body)
-		}
-	})
-	t.Run("of_a_request", func(t *testing.T) {
-		w := start(t)
-		w.good("a")
-		got := rawBytes(t, w, "POST", "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n"+
-			fmt.Sprintf("%x\r\n%s\r\n0\r\nX-Sum: 1\r\nAuthorization: Bearer other\r\n\r\n", len(chat.body), chat.body))
-		if got.status != 200 {
-			t.Errorf("status %d: %s", got.status, got.body)
-		}
-		h := w.up.Hits("a")[0]
-		if string(h.Body) != chat.body || strings.Contains(h.Head, "X-Sum") || strings.Contains(h.Head, "Trailer") {
-			t.Errorf("upstream got %s%s", h.Head, h.Body)
-		}
-	})
 }
 
 func TestAPreambleThatIsTooLongIsAFailover(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/waybill/waybill/gateway/inquiry"
 	"github.com/waybill/waybill/ledger"
 	"github.com/waybill/waybill/ledger/archive"
+	"github.com/waybill/waybill/ledger/ledgertest"
 	"github.com/waybill/waybill/ledger/sqlite"
 	"github.com/waybill/waybill/test/played"
 )
@@ -42,20 +42,6 @@ func shelved(t *testing.T) (log *ledger.Log, a []ledger.Archived) {
 	log = ledger.Open(archive.Over(r, archive.NewPast()))
 	t.Cleanup(func() { log.Close() })
 	return log, a
-}
-
-// edit writes a file anew, or removes it.
-func edit(t *testing.T, path string, how func([]byte) []byte) {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err == nil && how == nil {
-		err = os.Remove(path)
-	} else if err == nil {
-		err = os.WriteFile(path, how(b), 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // repacked changes the text in an archive.
@@ -99,7 +85,7 @@ func TestAnArchiveThatIsThereAndWrongIsAFault(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			log, a := shelved(t)
-			edit(t, row.of(a[1].Path), row.how)
+			ledgertest.Edit(t, row.of(a[1].Path), row.how)
 			v, err := inquiry.Verify(t.Context(), log, inquiry.VerifyOptions{})
 			if err != nil {
 				t.Fatal(err)
@@ -126,7 +112,7 @@ func TestWhatIsAtHandIsReadAcrossAnArchiveThatIsNot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			log, a := shelved(t)
 			for _, i := range row.gone {
-				edit(t, a[i].Path, nil)
+				ledgertest.Edit(t, a[i].Path, nil)
 			}
 			v, err := inquiry.Verify(t.Context(), log, inquiry.VerifyOptions{Checkpoints: []ledger.Head{a[0].End, a[1].End, a[2].End}})
 			if err != nil {
@@ -140,7 +126,7 @@ func TestWhatIsAtHandIsReadAcrossAnArchiveThatIsNot(t *testing.T) {
 				t.Errorf("%+v, %d decisions", v.Unread, v.Decisions)
 			}
 			if len(row.gone) == 1 && row.gone[0] == 1 { // what is behind the gap is not taken on trust
-				edit(t, a[2].Path, repacked(t, func(b []byte) []byte {
+				ledgertest.Edit(t, a[2].Path, repacked(t, func(b []byte) []byte {
 					return bytes.Replace(b, []byte(`"writer_seq":25`), []byte(`"writer_seq":26`), 1)
 				}))
 				if v, err := inquiry.Verify(t.Context(), log, inquiry.VerifyOptions{}); err != nil || v.OK || v.Fault.Position != 25 {

@@ -1,7 +1,6 @@
 package archive_test
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -14,9 +13,13 @@ import (
 
 func TestAnArchiveThatCannotBeReadBackRemovesNothing(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, path string){
-		"a byte changed": func(t *testing.T, path string) { change(t, path, func(b []byte) []byte { b[len(b)/2] ^= 1; return b }) },
-		"its end lost":   func(t *testing.T, path string) { change(t, path, func(b []byte) []byte { return b[:len(b)-9] }) },
-		"it is gone":     func(t *testing.T, path string) { change(t, path, nil) },
+		"a byte changed": func(t *testing.T, path string) {
+			ledgertest.Edit(t, path, func(b []byte) []byte { b[len(b)/2] ^= 1; return b })
+		},
+		"its end lost": func(t *testing.T, path string) {
+			ledgertest.Edit(t, path, func(b []byte) []byte { return b[:len(b)-9] })
+		},
+		"it is gone": func(t *testing.T, path string) { ledgertest.Edit(t, path, nil) },
 	} {
 		for _, suffix := range []string{".jsonl.zst", ".json"} {
 			t.Run(name+" "+suffix, func(t *testing.T) {
@@ -47,20 +50,6 @@ func TestAnArchiveThatCannotBeReadBackRemovesNothing(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// change writes a file anew, or removes it.
-func change(t *testing.T, path string, how func([]byte) []byte) {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err == nil && how == nil {
-		err = os.Remove(path)
-	} else if err == nil {
-		err = os.WriteFile(path, how(b), 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 

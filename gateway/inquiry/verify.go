@@ -79,7 +79,6 @@ func Verify(ctx context.Context, log Log, o VerifyOptions) (Verdict, error) {
 }
 
 func verify(ctx context.Context, log Log, o VerifyOptions) (Verdict, error) {
-	from := max(o.From, 1)
 	head, err := log.Head(ctx)
 	headless := errors.Is(err, ledger.ErrBroken)
 	switch {
@@ -96,19 +95,13 @@ func verify(ctx context.Context, log Log, o VerifyOptions) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, fmt.Errorf("find the archives: %w", err)
 	}
-	v := Verdict{From: from, absent: s.absent, there: len(s.there)}
+	v := Verdict{From: max(o.From, 1), absent: s.absent, there: len(s.there)}
 	if !headless {
 		v.Head = Head{head.Position, head.Hash.String()}
 	}
 	c := check{verdict: &v, id: o.Ledger, entries: log.EntryCheck()}
 	c.expect(o.Checkpoints)
-	if n := len(s.absent); n == 0 {
-		c.proof = views.NewProof(ctx, log)
-		c.audit = audit.New(audit.Options{Only: func(e *events.Event) bool { return e.Position >= from }, Read: rereader(ctx, log)})
-	} else {
-		end := &s.absent[n-1].End
-		v.Unread = &Head{end.Position, end.Hash.String()}
-	}
+	c.derive(ctx, log)
 	for _, r := range s.runs {
 		c.begin(r)
 		if err = c.walk(ctx, log, r, head.Position, o.Progress); err != nil {
@@ -120,37 +113,67 @@ func verify(ctx context.Context, log Log, o VerifyOptions) (Verdict, error) {
 	}
 	if headless {
 		c.fault(&ledger.Fault{Position: c.chain.Last().Position + 1, Kind: ledger.FaultUnreadable, Detail: "the store cannot say where it ends"})
-	} else if v.Fault == nil {
+	} else if err = c.end(ctx, log, head, s.there); err != nil {
+		return v, fmt.Errorf("verify: %w", err)
+	}
+	if err = c.conclude(ctx); err != nil {
+		return v, fmt.Errorf("verify: %w", err)
+	}
+	return v, nil
+}
+
+// derive prepares to derive every decision again, and every stored state, where
+// all of the ledger can be read.
+func (c *check) derive(ctx context.Context, log Log) {
+	v := c.verdict
+	if n := len(v.absent); n > 0 {
+		end := &v.absent[n-1].End
+		v.Unread = &Head{end.Position, end.Hash.String()}
+		return
+	}
+	c.proof = views.NewProof(ctx, log)
+	c.audit = audit.New(audit.Options{Only: func(e *events.Event) bool { return e.Position >= v.From }, Read: rereader(ctx, log)})
+}
+
+// end looks at what no single event shows: where the ledger ends, rows outside
+// of it, and what lies in archives beside events.
+func (c *check) end(ctx context.Context, log Log, head ledger.Head, there []*ledger.Archived) error {
+	if c.verdict.Fault == nil {
 		c.fault(c.chain.End(head))
 		c.fault(ledger.Cut(head, c.newest))
 	}
-	if v.Fault == nil {
-		stray, err := log.Stray(ctx)
-		if err != nil {
-			return v, fmt.Errorf("verify: %w", err)
-		}
-		c.fault(stray)
-		if err := c.intact(ctx, log.Shelf(), s.there); err != nil {
-			return v, fmt.Errorf("verify: %w", err)
-		}
+	if c.verdict.Fault != nil {
+		return nil
 	}
+	stray, err := log.Stray(ctx)
+	if err != nil {
+		return err
+	}
+	c.fault(stray)
+	return c.intact(ctx, log.Shelf(), there)
+}
+
+// conclude takes over what the audit found, then what was found about entries
+// and stored states: what is wrong with the ledger itself is said first.
+func (c *check) conclude(ctx context.Context) error {
+	v := c.verdict
 	var report audit.Report
 	if c.audit != nil {
 		report = c.audit.Report()
 	}
 	v.fill(report)
-	if !v.OK { // what is wrong with the ledger itself is said first
-		return v, nil
+	if !v.OK {
+		return nil
 	}
 	if err := c.index(c.entries.End(ctx)); err != nil {
-		return v, fmt.Errorf("verify: %w", err)
+		return err
 	}
 	c.fault(c.indexed)
 	if c.proof != nil {
 		c.fault(c.proof.Fault())
 	}
 	v.OK = v.Fault == nil
-	return v, nil
+	return nil
 }
 
 // upToDamage goes on row by row where a walk ended that reads ahead, up to the

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strings"
 )
@@ -43,10 +44,7 @@ func (c *call) responseStream(w http.ResponseWriter, whole object) {
 		n++
 		s.named(kind, o)
 	}
-	begun := object{}
-	for k, v := range whole {
-		begun[k] = v
-	}
+	begun := maps.Clone(whole)
 	begun["status"], begun["output"], begun["usage"] = "in_progress", []object{}, nil
 	item := c.outputItem()
 	emit("response.created", object{"response": begun})
@@ -59,10 +57,7 @@ func (c *call) responseStream(w http.ResponseWriter, whole object) {
 
 // opened is an item before anything is in it.
 func opened(item object) object {
-	o := object{}
-	for k, v := range item {
-		o[k] = v
-	}
+	o := maps.Clone(item)
 	o["status"] = "in_progress"
 	if _, ok := o["arguments"]; ok {
 		o["arguments"] = ""

@@ -3,7 +3,10 @@
 // decided in package routing and recorded as events.
 package pins
 
-import "github.com/waybill/waybill/events"
+import (
+	"github.com/waybill/waybill/events"
+	"github.com/waybill/waybill/projections/roster"
+)
 
 // Pin is one session's tie on one route.
 type Pin struct {
@@ -25,7 +28,7 @@ type key struct{ session, route events.Digest }
 type View struct {
 	committed table
 	pending   map[key]Pin // Account 0: released
-	numbers   numbers
+	numbers   roster.Numbers
 }
 
 // New is an empty view.
@@ -61,9 +64,9 @@ func (v *View) get(k key) (Pin, bool) {
 func (v *View) Apply(e *events.Event) {
 	switch p := e.Data.(type) {
 	case *events.AccountEnrolled:
-		v.numbers.enrol(e.Account)
+		v.numbers.Enrol(e.Account)
 	case *events.AccountRetired:
-		v.committed.dropAccount(v.numbers.of(e.Account))
+		v.committed.dropAccount(v.numbers.Of(e.Account))
 	default:
 		if k, pin, ok := v.change(e, p, v.committed.get); ok {
 			v.committed.put(k, pin)
@@ -109,6 +112,6 @@ func (v *View) change(e *events.Event, data events.Payload, stood func(key) (Pin
 }
 
 func (v *View) tie(e *events.Event, k key) (key, Pin, bool) {
-	n := v.numbers.of(e.Account)
+	n := v.numbers.Of(e.Account)
 	return k, Pin{Account: n, Since: e.ObservedAt, Used: e.ObservedAt}, n != 0
 }

@@ -49,7 +49,7 @@ func (q *Query) session(r *Row) bool {
 }
 
 func (v *View) has(list []uint32, id string) bool {
-	no := v.byName[id]
+	no := v.accounts.Of(id)
 	return no != 0 && slices.Contains(list, no)
 }
 

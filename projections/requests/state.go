@@ -37,7 +37,7 @@ func (v *View) state(c *canon.Coder, open, ended *[]*Row) {
 	canon.Uint(c, &v.at)
 	canon.Uint(c, &v.dropped)
 	c.Fixed(v.trouble[:])
-	canon.Slice(c, &v.names, (*canon.Coder).String)
+	v.accounts.State(c)
 	v.lists.State(c)
 	canon.Slice(c, open, rowState)
 	if ended != nil {
@@ -47,9 +47,6 @@ func (v *View) state(c *canon.Coder, open, ended *[]*Row) {
 
 // restore rebuilds what follows from the rows.
 func (v *View) restore(open, ended []*Row) {
-	for i, id := range v.names {
-		v.byName[id] = uint32(i + 1)
-	}
 	v.idle = nil
 	for _, r := range ended {
 		v.rows[r.ID] = r

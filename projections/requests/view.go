@@ -13,6 +13,7 @@ import (
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/projections/listed"
+	"github.com/waybill/waybill/projections/roster"
 )
 
 // Keep is how many ended requests a live view holds.
@@ -45,10 +46,9 @@ type View struct {
 	from      events.Position
 	noted     []*Row // that ended after from, or changed after their end
 
-	names  []string
-	byName map[string]uint32
-	lists  *listed.Book
-	marks  marks
+	accounts roster.Numbers
+	lists    *listed.Book
+	marks    marks
 }
 
 type idleSince struct {
@@ -58,7 +58,7 @@ type idleSince struct {
 
 // New is an empty view that holds the newest keep ended requests.
 func New(keep int) *View {
-	return &View{keep: max(keep, 1), rows: map[uuid.UUID]*Row{}, byName: map[string]uint32{}, lists: listed.New(listsKept)}
+	return &View{keep: max(keep, 1), rows: map[uuid.UUID]*Row{}, lists: listed.New(listsKept)}
 }
 
 // NewFiltered is a view for one question over a whole ledger: of the ended
@@ -79,12 +79,7 @@ func (v *View) Version() uint32 { return 5 }
 func (v *View) Position() events.Position { return v.at }
 
 // Account is an account's id by its roster number, "" for none.
-func (v *View) Account(no uint32) string {
-	if no == 0 || int(no) > len(v.names) {
-		return ""
-	}
-	return v.names[no-1]
-}
+func (v *View) Account(no uint32) string { return v.accounts.ID(no) }
 
 // Apply folds a committed event.
 func (v *View) Apply(e *events.Event) {
@@ -92,7 +87,7 @@ func (v *View) Apply(e *events.Event) {
 	v.expire(e.ObservedAt)
 	switch p := e.Data.(type) {
 	case *events.AccountEnrolled:
-		v.enrol(e.Account)
+		v.accounts.Enrol(e.Account)
 	case *events.CandidatesListed:
 		v.lists.Add(e, p.Verdicts)
 	case *events.AttemptRouted:
@@ -110,13 +105,6 @@ func (v *View) Apply(e *events.Event) {
 	}
 }
 
-func (v *View) enrol(id string) {
-	if v.byName[id] == 0 {
-		v.names = append(v.names, id)
-		v.byName[id] = uint32(len(v.names))
-	}
-}
-
 // skips notes whom a decision kept out, each account once. A stored list also
 // holds the chosen one.
 func (v *View) skips(r *Row, e *events.Event, verdicts []events.Verdict, at events.Ref, chosen uint32) {
@@ -124,7 +112,7 @@ func (v *View) skips(r *Row, e *events.Event, verdicts []events.Verdict, at even
 	if len(verdicts) == 0 {
 		return
 	}
-	v.marks.begin(len(v.names))
+	v.marks.begin(v.accounts.Len())
 	for _, no := range r.Skipped {
 		v.marks.first(no)
 	}
@@ -182,7 +170,7 @@ func (v *View) succeeded(e *events.Event, p *events.AttemptSucceeded) {
 	if r == nil {
 		return
 	}
-	r.Served, r.Status, r.Code, r.Class = v.byName[e.Account], p.Answer.Status, "", events.ClassSuccess
+	r.Served, r.Status, r.Code, r.Class = v.accounts.Of(e.Account), p.Answer.Status, "", events.ClassSuccess
 	v.end(r, e.ObservedAt, Served)
 }
 

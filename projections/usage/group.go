@@ -124,10 +124,7 @@ func (v *View) key(by By, a *asked, account uint32) string {
 	case Day:
 		return a.at.Std().Format("2006-01-02")
 	}
-	if account == 0 || int(account) > len(v.names) {
-		return ""
-	}
-	return v.names[account-1]
+	return v.accounts.ID(account)
 }
 
 // part is a group's for a path. In a grouping that is full the accounts of a
@@ -160,7 +157,7 @@ func (v *View) path(account uint32, model string) uint32 {
 	if account == 0 {
 		return 0
 	}
-	return v.place(Path{Account: v.names[account-1], Provider: v.providers[account-1], Model: model})
+	return v.place(Path{Account: v.accounts.ID(account), Provider: v.providers[account-1], Model: model})
 }
 
 // place is where a path stands, a new one at the end.

@@ -38,7 +38,7 @@ func (v *View) AppendState(b []byte) []byte {
 func (v *View) LoadState(b []byte) error {
 	fresh, c := New(), canon.Reader(b)
 	var under []open
-	if fresh.state(c, &under); len(fresh.names) != len(fresh.providers) {
+	if fresh.state(c, &under); fresh.accounts.Len() != len(fresh.providers) {
 		c.Fail()
 	}
 	if err := c.Close(); err != nil {
@@ -46,9 +46,6 @@ func (v *View) LoadState(b []byte) error {
 	}
 	for _, o := range under {
 		fresh.open[o.id] = o.asked
-	}
-	for i, id := range fresh.names {
-		fresh.byName[id] = uint32(i + 1)
 	}
 	for i, p := range fresh.paths[1:] {
 		fresh.byPath[p] = uint32(i + 1)
@@ -63,7 +60,7 @@ func (v *View) LoadState(b []byte) error {
 }
 
 func (v *View) state(c *canon.Coder, under *[]open) {
-	canon.Slice(c, &v.names, (*canon.Coder).String)
+	v.accounts.State(c)
 	canon.Slice(c, &v.providers, (*canon.Coder).String)
 	paths := v.paths[1:]
 	canon.Slice(c, &paths, pathState)

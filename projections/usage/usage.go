@@ -13,6 +13,7 @@ import (
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/projections/listed"
+	"github.com/waybill/waybill/projections/roster"
 )
 
 // By is what the sums are grouped by.
@@ -55,10 +56,9 @@ const (
 type View struct {
 	groups    [groupings]map[string]*group
 	parts     [groupings]int // of all groups
-	names     []string       // of accounts, by roster number from 1 on
-	providers []string       // of the same accounts, as last said
-	byName    map[string]uint32
-	paths     []Path // that answers came by, in the order of their first one
+	accounts  roster.Numbers
+	providers []string // of the same accounts, as last said
+	paths     []Path   // that answers came by, in the order of their first one
 	byPath    map[Path]uint32
 	open      map[uuid.UUID]*asked
 	lists     *listed.Book
@@ -74,7 +74,7 @@ type asked struct {
 
 // New is an empty view.
 func New() *View {
-	v := &View{byName: map[string]uint32{}, paths: []Path{{Model: Other}}, byPath: map[Path]uint32{},
+	v := &View{paths: []Path{{Model: Other}}, byPath: map[Path]uint32{},
 		open: map[uuid.UUID]*asked{}, lists: listed.New(listsKept)}
 	for by := range v.groups {
 		v.groups[by] = map[string]*group{}
@@ -113,11 +113,9 @@ func (v *View) Apply(e *events.Event) {
 }
 
 func (v *View) enrolled(account, provider string) {
-	no := v.byName[account]
-	if no == 0 {
-		v.names, v.providers = append(v.names, account), append(v.providers, provider)
-		v.byName[account] = uint32(len(v.names))
-		return
+	no, fresh := v.accounts.Enrol(account)
+	if fresh {
+		v.providers = append(v.providers, provider)
 	}
 	v.providers[no-1] = provider
 }
@@ -218,7 +216,7 @@ func (v *View) answered(e *events.Event, count func(*group), silent func(*part),
 		a = &asked{at: e.ObservedAt}
 	}
 	a.last = e.Position
-	no, at, tells := v.byName[e.Account], uint32(0), u != nil || silent != nil
+	no, at, tells := v.accounts.Of(e.Account), uint32(0), u != nil || silent != nil
 	if tells {
 		at = v.path(no, e.Model)
 	}

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/gateway/inquiry"
+	"github.com/waybill/waybill/ledger/durable"
 )
 
 // certificate is what a verification leaves for an auditor: the same ledger and
@@ -46,21 +46,29 @@ func certify(v *inquiry.Verdict, now time.Time) (certificate, error) {
 	return c, nil
 }
 
-// writeCertificate writes beside the target and renames: a half of one would
-// prove nothing.
+// certifiable refuses a place that no certificate can be written to, before the
+// whole ledger is read for one.
+func certifiable(path string) error {
+	if path == "" {
+		return nil
+	}
+	if fi, err := os.Stat(path); err == nil && fi.IsDir() {
+		return usageError(fmt.Errorf("--certificate %s is a directory: name a file", path))
+	}
+	if fi, err := os.Stat(filepath.Dir(path)); err != nil || !fi.IsDir() {
+		return usageError(fmt.Errorf("--certificate %s: there is no directory %s", path, filepath.Dir(path)))
+	}
+	return nil
+}
+
+// writeCertificate writes all of it or nothing: a half would prove nothing.
 func writeCertificate(path string, v *inquiry.Verdict, now time.Time) error {
 	c, err := certify(v, now)
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".part-*")
-	if err != nil {
-		return usageError(fmt.Errorf("certificate: %w", err))
+	if err := durable.Replace(path, 0o644, func(f *os.File) error { return printJSON(f, &c) }); err != nil {
+		return fmt.Errorf("write certificate: %w", err)
 	}
-	defer os.Remove(f.Name()) // gone already when it was renamed
-	err = errors.Join(printJSON(f, &c), f.Chmod(0o644), f.Sync(), f.Close())
-	if err != nil {
-		return fmt.Errorf("certificate %s: %w", path, err)
-	}
-	return os.Rename(f.Name(), path)
+	return nil
 }

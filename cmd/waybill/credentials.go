@@ -17,7 +17,7 @@ import (
 // keep the first port closed. One that takes longer goes on meanwhile.
 const startCommands = 3 * time.Second
 
-// account's credential and where it comes from.
+// heldCredential is an account's credential and where it comes from.
 type heldCredential struct {
 	gateway.Credential
 	source  events.Digest       // of where it comes from, the secret included

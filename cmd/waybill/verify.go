@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -36,8 +35,8 @@ func (c *verifyCommand) cobra() *cobra.Command {
 
 // Run implements command.
 func (c *verifyCommand) Run(ctx context.Context, s *std, _ []string) error {
-	if fi, err := os.Stat(c.cert); c.cert != "" && err == nil && fi.IsDir() {
-		return usageError(fmt.Errorf("--certificate %s is a directory: name a file", c.cert))
+	if err := certifiable(c.cert); err != nil {
+		return err
 	}
 	seen, err := expected(s, c.checkpoint, c.key)
 	if err != nil {

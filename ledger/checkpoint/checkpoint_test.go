@@ -197,6 +197,34 @@ func TestAKeeperSignsWhatIsNewAndGoesOnAfterARestart(t *testing.T) {
 	}
 }
 
+// TestAKeyThatWasReplacedBeginsAnew: the notes of the old one stay, and are
+// nothing that the new one could go by.
+func TestAKeyThatWasReplacedBeginsAnew(t *testing.T) {
+	dir := t.TempDir()
+	l, m, k, old := store(t, dir)
+	appendTo(t, l, m, 5)
+	if err := k.Take(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(dir + "/key"); err != nil {
+		t.Fatal(err)
+	}
+	key, v := mustKey(t, dir+"/key")
+	again := keeper(t, l, dir, key)
+	if again.State().Note != nil {
+		t.Errorf("it goes by what another key signed: %+v", again.State())
+	}
+	if err := again.Take(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := checkpoint.Open(again.State().Note, v); err != nil || c.Head.Position != 5 {
+		t.Errorf("%+v %v", c, err)
+	}
+	if c, err := checkpoint.Open(k.State().Note, old); err != nil || c.Head.Position != 5 {
+		t.Errorf("the old one: %+v %v", c, err)
+	}
+}
+
 func TestAKeeperSignsNoRewriteAndNoCut(t *testing.T) {
 	for name, c := range map[string]struct{ events, at int }{"rewritten": {8, 5}, "cut off": {3, 4}} {
 		dir := t.TempDir()

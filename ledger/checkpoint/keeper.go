@@ -58,10 +58,9 @@ func NewKeeper(o Options) (*Keeper, error) {
 	if err != nil || msg == nil {
 		return k, err
 	}
-	var foreign *note.UnverifiedNoteError
 	c, err := Open(msg, v)
 	switch {
-	case errors.As(err, &foreign): // of another key: nothing to go by
+	case errors.Is(err, ErrOtherKey): // the key was replaced: nothing to go by
 		return k, nil
 	case err != nil:
 		return nil, err

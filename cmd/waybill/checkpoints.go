@@ -70,16 +70,29 @@ func checkpointKey(s *std) (string, error) {
 	return key, err
 }
 
-// openCheckpoints goes on after the latest checkpoint, and looks at once
-// whether the ledger still holds it.
-func (s *service) openCheckpoints(ctx context.Context) error {
-	dir, path, err := placesOf(s.config.Ledger, s.source.Env)
+// ownKey is the key that this gateway signs with, made when there is none.
+func ownKey(l config.Ledger, e config.Environment) (*checkpoint.Key, error) {
+	_, path, err := placesOf(l, e)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	key, err := checkpoint.OpenKey(path)
 	if err != nil {
-		return usageError(err)
+		return nil, usageError(err)
+	}
+	return key, nil
+}
+
+// openCheckpoints goes on after the latest checkpoint, and looks at once
+// whether the ledger still holds it.
+func (s *service) openCheckpoints(ctx context.Context) error {
+	dir, _, err := placesOf(s.config.Ledger, s.source.Env)
+	if err != nil {
+		return err
+	}
+	key, err := ownKey(s.config.Ledger, s.source.Env)
+	if err != nil {
+		return err
 	}
 	s.checkpoints, err = checkpoint.NewKeeper(checkpoint.Options{
 		Store: s.ledger, Key: key, Dir: dir, Interval: s.config.Ledger.CheckpointInterval, Now: s.now, Logger: s.log,

@@ -148,20 +148,16 @@ func doctorLedger(ctx context.Context, e config.Environment) symptom {
 func doctorGateway(ctx context.Context, e config.Environment) symptom {
 	ctx, cancel := context.WithTimeout(ctx, doctorTime)
 	defer cancel()
-	where := adminURL(e.AdminListen)
-	f := symptom{What: "gateway", OK: true, Note: "none runs at " + where}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, where+"/readyz", nil)
-	if err != nil {
-		return f
-	}
-	resp, err := http.DefaultClient.Do(req)
+	g := runningAt("", e)
+	f := symptom{What: "gateway", OK: true, Note: "none runs at " + g.url}
+	resp, err := g.call(ctx, http.MethodGet, "/readyz", nil)
 	if err != nil {
 		return f
 	}
 	defer resp.Body.Close()
-	f.Note = "ready at " + where
+	f.Note = "ready at " + g.url
 	if resp.StatusCode != http.StatusOK {
-		f.OK, f.Note = false, "not ready: see "+where+"/readyz"
+		f.OK, f.Note = false, "not ready: see "+g.url+"/readyz"
 	}
 	return f
 }
@@ -175,18 +171,14 @@ func (s *std) tellRunning(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	where := adminURL(e.AdminListen)
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, where+"/healthz", nil)
+	g := runningAt("", e)
+	resp, err := g.call(ctx, http.MethodGet, "/healthz", nil)
 	if err != nil {
-		return
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		fmt.Fprintf(s.err, "waybill: no gateway answers at %s either\n", where)
+		fmt.Fprintf(s.err, "waybill: no gateway answers at %s either\n", g.url)
 		return
 	}
 	_ = resp.Body.Close()
-	fmt.Fprintf(s.err, "waybill: the gateway at %[1]s still answers with what it knows: console %[1]s/, API %[1]s/api/v1/accounts, %[1]s/readyz\n", where)
+	fmt.Fprintf(s.err, "waybill: the gateway at %[1]s still answers with what it knows: console %[1]s/, API %[1]s/api/v1/accounts, %[1]s/readyz\n", g.url)
 }
 
 // doctorUpstreams looks whether each endpoint can be connected to, once.

@@ -39,13 +39,9 @@ type retention struct {
 }
 
 func (s *service) openRetention(context.Context) error {
-	_, path, err := placesOf(s.config.Ledger, s.source.Env)
+	key, err := ownKey(s.config.Ledger, s.source.Env)
 	if err != nil {
 		return err
-	}
-	key, err := checkpoint.OpenKey(path)
-	if err != nil {
-		return usageError(err)
 	}
 	keep := s.config.Ledger
 	s.retention = &retention{keep: keep, store: s.store, log: s.ledger, key: key, now: s.now, out: s.log}

@@ -16,7 +16,6 @@ import (
 	"github.com/waybill/waybill/gateway/engine"
 	"github.com/waybill/waybill/ledger"
 	"github.com/waybill/waybill/ledger/archive"
-	"github.com/waybill/waybill/ledger/checkpoint"
 )
 
 // segmentsCommand lists the parts.
@@ -161,13 +160,9 @@ func (c *archiveCommand) archive(ctx context.Context, l config.Ledger, e config.
 			return nil, "", err
 		}
 	}
-	_, path, err := placesOf(l, e)
+	key, err := ownKey(l, e)
 	if err != nil {
 		return nil, "", err
-	}
-	key, err := checkpoint.OpenKey(path)
-	if err != nil {
-		return nil, "", usageError(err)
 	}
 	if r, err := openReader(e.Ledger); err != nil { // it is not made
 		return nil, "", err

@@ -15,7 +15,7 @@ import (
 	"github.com/waybill/waybill/ledger"
 )
 
-// The statements of a commit. Two round trips: the first takes the lock, reads
+// The statements of a commit, where leap will not do. Two round trips: the first takes the lock, reads
 // the clock and, in a statement of its own and so behind everything committed
 // before the lock was given, looks the ids up where they may be known; the second
 // inserts, moves the head and commits.
@@ -128,7 +128,14 @@ func (a *appender) commit(ctx context.Context, batch []events.Record) ([]ledger.
 	if err := a.approach(ctx); err != nil {
 		return nil, 0, err
 	}
-	o, err := a.begin(ctx, batch)
+	fresh := a.alone.note(batch)
+	if fresh {
+		results, left, err := a.leap(ctx, batch)
+		if err != nil || left.Position != 0 {
+			return results, left.Position, err
+		}
+	}
+	o, err := a.begin(ctx, batch, fresh)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -146,22 +153,28 @@ func (a *appender) commit(ctx context.Context, batch []events.Record) ([]ledger.
 	if tag := got[len(got)-1].CommandTag.String(); tag != "COMMIT" {
 		return nil, 0, fmt.Errorf("commit answered %s", tag)
 	}
-	a.near.passed = a.near.passed || max(o.head.Position, last.Position) >= a.near.last
-	a.alone.committed(o.head.Position, max(o.head.Position, last.Position), batch)
+	a.end(o.head, last)
 	return results, added, nil
+}
+
+// end notes a commit.
+func (a *appender) end(found, left ledger.Head) {
+	a.near.passed = a.near.passed || left.Position >= a.near.last
+	a.alone.committed(found, left)
 }
 
 // opening is what a commit finds under the lock.
 type opening struct {
 	head  ledger.Head
 	now   events.Time // the database's clock
+	fresh bool        // the batch's ids are new
 	known map[uuid.UUID]place
 }
 
 // begin takes the lock. While the server is at it, the batch is hashed and
 // written down as it will be inserted.
-func (a *appender) begin(ctx context.Context, batch []events.Record) (o opening, err error) {
-	fresh, asks := a.alone.fresh(batch), a.alone.asks()
+func (a *appender) begin(ctx context.Context, batch []events.Record, fresh bool) (o opening, err error) {
+	asks := a.alone.asks()
 	probe := a.near.probe(batch)
 	calls := []call{{name: "begin"}, {name: "lock"}}
 	if !fresh {
@@ -179,12 +192,14 @@ func (a *appender) begin(ctx context.Context, batch []events.Record) (o opening,
 	if o.head, o.now, err = parseHead(got[1].Rows); err != nil {
 		return o, err
 	}
+	a.alone.clock = carried{read: o.now, at: time.Now()}
 	if asks {
-		a.alone.learn(got[len(got)-1].Rows)
+		a.alone.learn(got[len(got)-1].Rows, batch)
 	}
 	var rows [][][]byte
 	switch passed := probe != probeAll && o.head.Position > a.near.last; {
-	case fresh && o.head.Position == a.alone.at:
+	case fresh && o.head == a.alone.head:
+		o.fresh = true
 		return o, nil
 	case passed: // others have gone on into the next segment
 		rows, err = a.probe(ctx, probeAll, batch)
@@ -265,7 +280,7 @@ func (a *appender) write(batch []events.Record) {
 func (a *appender) place(batch []events.Record, o opening) ([]ledger.Result, ledger.Head) {
 	head, known := o.head, o.known
 	results := make([]ledger.Result, len(batch))
-	all := known == nil && ascending(batch)
+	all := o.fresh || known == nil && ascending(batch)
 	if !all {
 		a.start()
 	}

@@ -57,10 +57,15 @@ func (n *near) probe(batch []events.Record) string {
 
 // insert is the statement that takes these positions.
 func (n *near) insert(first, last events.Position) string {
-	if !n.ready || first < n.first || last > n.last {
+	if !n.holds(first, last) {
 		return insertAll
 	}
 	return "insert_near"
+}
+
+// holds says whether positions are in the segment behind the head.
+func (n *near) holds(first, last events.Position) bool {
+	return n.ready && n.first <= first && last <= n.last
 }
 
 // madeAt is when an id was made: a UUIDv7 says so; of another nothing is known.
@@ -115,6 +120,7 @@ func (a *appender) settle(ctx context.Context, n near, names []string) error {
 	for name, sql := range map[string]string{
 		"probe_near":  strings.Join(probes, " UNION ALL "),
 		"insert_near": "INSERT INTO " + names[0] + " (" + columns + ") " + values,
+		"leap":        leap(names[0]),
 	} {
 		if err := a.conn.Deallocate(ctx, name); err != nil {
 			return fmt.Errorf("prepare %s: %w", name, err)

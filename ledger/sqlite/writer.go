@@ -16,7 +16,7 @@ import (
 type writer struct {
 	conn *zs.Conn
 	head ledger.Head
-	ids  recent
+	ids  ledger.Recent
 
 	accounts, models, writers numbers
 	of                        map[uuid.UUID]int64
@@ -127,7 +127,7 @@ func (w *writer) resume() error {
 	if err := finish(s, err); err != nil {
 		return err
 	}
-	w.ids = newRecent(greatest)
+	w.ids = ledger.NewRecent(greatest)
 	return w.block.resume(w.conn, h.Position)
 }
 
@@ -169,7 +169,7 @@ func (w *writer) commit(batch []events.Record, content []events.Hash, now events
 
 // add appends one record, unless its id is known.
 func (w *writer) add(r *events.Record, content events.Hash, now events.Time) (ledger.Result, error) {
-	if w.ids.may(r.ID) {
+	if w.ids.May(r.ID) {
 		if res, known, err := w.known(r.ID, content); known || err != nil {
 			return res, err
 		}
@@ -238,7 +238,7 @@ func (r *numbered) nameless(err error, column string) error {
 
 // put queues a row. Once there are enough, they are inserted together.
 func (w *writer) put(r *events.Record, h *ledger.Head) error {
-	w.ids.add(r.ID)
+	w.ids.Add(r.ID)
 	w.pending = append(w.pending, placed{r, *h})
 	if len(w.pending) < mostRows {
 		return nil

@@ -1,4 +1,4 @@
-package sqlite
+package ledger_test
 
 import (
 	"encoding/binary"
@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+
+	"github.com/waybill/waybill/ledger"
 )
 
 // TestAnIdThatIsStoredIsNeverTakenForNew: against a plain map, over ids that grow,
@@ -17,14 +19,14 @@ func TestAnIdThatIsStoredIsNeverTakenForNew(t *testing.T) {
 		return id
 	}
 	stored := map[uuid.UUID]bool{number(100): true}
-	r := newRecent(number(100))
+	r := ledger.NewRecent(number(100))
 	looked := 0
 	for n := uint64(101); n < 40_000; n++ {
 		id := number(n*10 - rnd.Uint64N(200)) // a little out of order
 		if rnd.IntN(50) == 0 {
 			id = number(rnd.Uint64N(n * 10)) // anything
 		}
-		switch may := r.may(id); {
+		switch may := r.May(id); {
 		case stored[id] && !may:
 			t.Fatalf("%s is stored and was taken for new", id)
 		case may && !stored[id]:
@@ -32,7 +34,7 @@ func TestAnIdThatIsStoredIsNeverTakenForNew(t *testing.T) {
 		}
 		if !stored[id] {
 			stored[id] = true
-			r.add(id)
+			r.Add(id)
 		}
 	}
 	if limit := 40_000 / 25; looked > limit {

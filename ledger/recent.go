@@ -1,4 +1,4 @@
-package sqlite
+package ledger
 
 import (
 	"bytes"
@@ -6,9 +6,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// recent knows which ids are new without a look into the file: those greater
+// Recent knows which ids are new without a look into the store: those greater
 // than any that is stored, and those that arrive a little out of order.
-type recent struct {
+type Recent struct {
 	floor      uuid.UUID // stored ids that are in no generation are at most this
 	young, old generation
 }
@@ -24,15 +24,15 @@ type generation struct {
 // generationSize bounds a generation.
 const generationSize = 4096
 
-// newRecent starts with ids of which the greatest is known.
-func newRecent(greatest uuid.UUID) recent {
-	return recent{floor: greatest, young: newGeneration(), old: newGeneration()}
+// NewRecent starts with ids of which the greatest is known.
+func NewRecent(greatest uuid.UUID) Recent {
+	return Recent{floor: greatest, young: newGeneration(), old: newGeneration()}
 }
 
 func newGeneration() generation { return generation{mapped: map[uuid.UUID]struct{}{}} }
 
-// may says whether an id may be stored; false is certain.
-func (r *recent) may(id uuid.UUID) bool {
+// May says whether an id may be stored; false is certain.
+func (r *Recent) May(id uuid.UUID) bool {
 	return !after(id, r.floor) || r.young.has(id) || r.old.has(id)
 }
 
@@ -47,8 +47,8 @@ func (g *generation) has(id uuid.UUID) bool {
 	return ok
 }
 
-// add notes an id that is stored now.
-func (r *recent) add(id uuid.UUID) {
+// Add notes an id that is stored now.
+func (r *Recent) Add(id uuid.UUID) {
 	if len(r.young.ids) == generationSize {
 		if after(r.old.most, r.floor) {
 			r.floor = r.old.most

@@ -1,10 +1,8 @@
 package ledger_test
 
 import (
-	"context"
 	"errors"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,53 +12,23 @@ import (
 	"github.com/waybill/waybill/ledger/ledgertest"
 )
 
-// spoiled is a store that other processes append to, and that is not what it
-// was: an event is not found any more, or the head has gone back.
-type spoiled struct {
-	*ledgertest.Memory
-	hole atomic.Uint64
-	back atomic.Uint64
-}
-
-func (s *spoiled) Watch(ctx context.Context, _ func()) error {
-	<-ctx.Done()
-	return nil
-}
-
-func (s *spoiled) Scan(ctx context.Context, after events.Position, f ledger.Filter, limit int, fn func(*ledger.Row) error) error {
-	return s.Memory.Scan(ctx, after, f, limit, func(r *ledger.Row) error {
-		if uint64(r.Position) == s.hole.Load() {
-			return nil
-		}
-		return fn(r)
-	})
-}
-
-func (s *spoiled) Head(ctx context.Context) (ledger.Head, error) {
-	h, err := s.Memory.Head(ctx)
-	if back := s.back.Load(); back != 0 {
-		h.Position = events.Position(back)
-	}
-	return h, err
-}
-
 // TestAFollowerStopsAtALedgerThatIsNotWhatItWas: it hands over nothing behind a
 // hole, and says which event it misses; a head that went back is told at the
 // next look.
 func TestAFollowerStopsAtALedgerThatIsNotWhatItWas(t *testing.T) {
 	for name, row := range map[string]struct {
-		spoil func(*spoiled)
+		spoil func(*ledgertest.Spoiled)
 		says  string
 		upTo  events.Position // the last event that the follower may be given
 	}{
-		"a hole in the middle":           {func(s *spoiled) { s.hole.Store(5) }, "event 5 is missing", 3},
-		"a hole where it goes on":        {func(s *spoiled) { s.hole.Store(4) }, "event 4 is missing", 3},
-		"nothing where the head says so": {func(s *spoiled) { s.hole.Store(6) }, "event 6 is missing", 5},
-		"a head that went back":          {func(s *spoiled) { s.back.Store(2) }, "head is 2, was 3", 3},
+		"a hole in the middle":           {func(s *ledgertest.Spoiled) { s.Hole.Store(5) }, "event 5 is missing", 3},
+		"a hole where it goes on":        {func(s *ledgertest.Spoiled) { s.Hole.Store(4) }, "event 4 is missing", 3},
+		"nothing where the head says so": {func(s *ledgertest.Spoiled) { s.Hole.Store(6) }, "event 6 is missing", 5},
+		"a head that went back":          {func(s *ledgertest.Spoiled) { s.Back.Store(2) }, "head is 2, was 3", 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := &spoiled{Memory: ledgertest.NewMemory()}
+				store := &ledgertest.Spoiled{Memory: ledgertest.NewMemory()}
 				other := ledger.Open(store.Memory) // another process
 				mustAppend(t, other, draft(1), draft(2), draft(3))
 				l := ledger.Open(store)

@@ -1,10 +1,8 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,44 +12,15 @@ import (
 	"github.com/waybill/waybill/ledger/ledgertest"
 )
 
-// faulty is a store that other processes append to, and that loses what it had.
-type faulty struct {
-	*ledgertest.Memory
-	hole atomic.Uint64 // a position that is not found any more
-	back atomic.Bool   // the head is the first event's
-}
-
-func (f *faulty) Watch(ctx context.Context, _ func()) error {
-	<-ctx.Done()
-	return nil
-}
-
-func (f *faulty) Scan(ctx context.Context, after events.Position, by ledger.Filter, limit int, fn func(*ledger.Row) error) error {
-	return f.Memory.Scan(ctx, after, by, limit, func(r *ledger.Row) error {
-		if uint64(r.Position) == f.hole.Load() {
-			return nil
-		}
-		return fn(r)
-	})
-}
-
-func (f *faulty) Head(ctx context.Context) (ledger.Head, error) {
-	h, err := f.Memory.Head(ctx)
-	if f.back.Load() {
-		h.Position = 1
-	}
-	return h, err
-}
-
 func TestALedgerThatIsNotWhatItWasStopsTheReplica(t *testing.T) {
-	rows := map[string]func(f *faulty, next events.Position){
-		"an event is missing": func(f *faulty, next events.Position) { f.hole.Store(uint64(next)) },
-		"the head went back":  func(f *faulty, _ events.Position) { f.back.Store(true) },
+	rows := map[string]func(s *ledgertest.Spoiled, next events.Position){
+		"an event is missing": func(s *ledgertest.Spoiled, next events.Position) { s.Hole.Store(uint64(next)) },
+		"the head went back":  func(s *ledgertest.Spoiled, _ events.Position) { s.Back.Store(1) },
 	}
 	for name, spoil := range rows {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := &faulty{Memory: ledgertest.NewMemory()}
+				store := &ledgertest.Spoiled{Memory: ledgertest.NewMemory()}
 				log := ledger.OpenWith(store, ledger.Options{})
 				e, err := Open(t.Context(), Options{Log: log, Accounts: enrolments("a"), Document: document("a"), Strict: true})
 				if err != nil {
@@ -71,8 +40,8 @@ func TestALedgerThatIsNotWhatItWasStopsTheReplica(t *testing.T) {
 				default:
 					t.Fatal("it goes on")
 				}
-				store.hole.Store(0)
-				store.back.Store(false)
+				store.Hole.Store(0)
+				store.Back.Store(0)
 				append2()
 				time.Sleep(time.Minute)
 				e.commit(nil) // what had been read before may still be folded

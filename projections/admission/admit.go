@@ -35,7 +35,7 @@ func Admit(v *View, p Path, policy *events.Policy, now events.Time) Verdict {
 		return Verdict{Reason: events.ReasonDrained, State: Disabled}
 	}
 	g, gen := &a.gate, a.generation()
-	if g.model != p.Model || g.policy == nil {
+	if g.model != p.Model {
 		g = a.otherGate(p.Model)
 	}
 	if !g.good(gen, policy, now) {

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -31,6 +32,28 @@ func TestTheBoundsHold(t *testing.T) {
 	}
 	if n := len(w.v.AppendState(nil)); n > 300_000 {
 		t.Fatalf("%d bytes of state", n)
+	}
+}
+
+// Room is made by what says the least: a scope that a reading speaks of stays,
+// however long ago it was served; of the others the longest ago goes.
+func TestAScopeThatAReadingSpeaksOfIsNotForgotten(t *testing.T) {
+	w := newWorld(t, "a")
+	at := func(i int) time.Duration { return time.Duration(i) * time.Second }
+	w.ok(served("a", "read", at(0), at(1)))
+	w.reading("a", after(at(1)), scoped(roomy("x", 5, 0), "model:read"))
+	w.ok(served("a", "first", at(1), at(2)))
+	for i := range maxPlaces {
+		w.ok(served("a", "m"+strconv.Itoa(i), at(2+i), at(3+i)))
+	}
+	l := w.v.accounts[0].shelves[0].base
+	if len(l.places) != maxPlaces {
+		t.Errorf("%d scopes, want %d", len(l.places), maxPlaces)
+	}
+	for name, kept := range map[string]bool{"read": true, "first": false, "m255": true} {
+		if (l.at(key{events.ScopeModel, name}) != nil) != kept {
+			t.Errorf("%s is kept: %v, want %v", name, !kept, kept)
+		}
 	}
 }
 

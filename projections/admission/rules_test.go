@@ -121,6 +121,20 @@ func TestR15_Rooms(t *testing.T) {
 	}
 }
 
+// A reached budget that lists models takes their room, and says nothing of the
+// others'.
+func TestR15_ABudgetThatListsModelsIsTheirRoom(t *testing.T) {
+	w := newWorld(t, "a")
+	w.credit("a", epoch0, events.Credit{Reached: events.Yes, UsedPercent: events.Dec(100 * events.DecimalUnit), ResetsAt: after(30 * day),
+		Models: []events.ModelCredit{{Model: "m", Available: events.No}}})
+	if rooms := w.v.AppendRooms(nil, w.path("a", "m")); len(rooms) != 1 || rooms[0].Remaining != 0 || !rooms[0].Exhausted {
+		t.Errorf("m: %+v", rooms)
+	}
+	if rooms := w.v.AppendRooms(nil, w.path("a", "n")); len(rooms) != 0 {
+		t.Errorf("n: %+v", rooms)
+	}
+}
+
 // A verdict is remembered by how often what it rests on has changed. An account
 // that moves to another host has other things to rest on, whose counts may add
 // up to the same.

@@ -68,7 +68,7 @@ func (v View) route(dialect events.Dialect, asked string) *route {
 	if c == nil {
 		return resolve(v.Admission, dialect, asked)
 	}
-	if now := v.Admission.RosterGeneration(); c.generation != now || c.routes == nil {
+	if now := v.Admission.RosterGeneration(); c.generation != now {
 		c.generation = now
 		c.clear()
 	}

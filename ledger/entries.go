@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/waybill/waybill/events"
 )
@@ -23,8 +24,8 @@ const FaultIndex = "index"
 // where an account's events are.
 type Entries interface {
 	// Entries calls fn for every entry of the blocks first to last, in any order.
-	// Offsets, in two bytes each, big-endian and ascending, are how far behind the
-	// block's first position the account's events lie; they are used again between
+	// Offsets, in two bytes each, big-endian, are how far behind the block's first
+	// position the account's events lie, in any order; they are used again between
 	// calls. For blocks that lie wholly in the span these were all entries; others
 	// are archived, or have none yet.
 	Entries(ctx context.Context, first, last uint64, fn func(block uint64, account string, offsets []byte) error) (Span, error)
@@ -121,10 +122,28 @@ func (c *EntryCheck) End(ctx context.Context) (*Fault, error) {
 // compare holds an entry against what the rows said.
 func (c *EntryCheck) compare(block uint64, account string, offsets []byte) {
 	k := entryKey{block, account}
-	if said, ok := c.said[k]; !ok || !bytes.Equal(said, offsets) {
+	if said, ok := c.said[k]; !ok || !sameOffsets(said, offsets) {
 		c.blame(block, account)
 	}
 	delete(c.said, k)
+}
+
+// sameOffsets compares those that rows said with those that are stored.
+func sameOffsets(said, stored []byte) bool {
+	if len(said) != len(stored) || bytes.Equal(said, stored) {
+		return len(said) == len(stored)
+	}
+	sorted := make([]uint16, len(stored)/2)
+	for i := range sorted {
+		sorted[i] = binary.BigEndian.Uint16(stored[2*i:])
+	}
+	slices.Sort(sorted)
+	for i := range sorted {
+		if sorted[i] != binary.BigEndian.Uint16(said[2*i:]) {
+			return false
+		}
+	}
+	return true
 }
 
 // blame notes the account, of several the first by name.

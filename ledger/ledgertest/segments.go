@@ -443,6 +443,10 @@ func partlyArchived(t *testing.T, open Opener) {
 		if err != nil || v.Fault != nil {
 			t.Errorf("archived to %d: %v %v", to, v.Fault, err)
 		}
+		v, err = ledger.Verify(t.Context(), archive.Over(s, archive.NewPast()), ledger.VerifyOptions{})
+		if err != nil || v.Fault != nil {
+			t.Errorf("archived to %d, with the archives: %v %v", to, v.Fault, err)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -87,6 +88,9 @@ func (e *entries) load(rows pgx.Rows, after, upTo events.Position) error {
 				e.queue = append(e.queue, at)
 			}
 		}
+	}
+	if !slices.IsSorted(e.queue) { // as a rule they are
+		slices.Sort(e.queue)
 	}
 	return nil
 }

@@ -1,14 +1,17 @@
 package postgres_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/ledger"
+	"github.com/waybill/waybill/ledger/archive"
 	"github.com/waybill/waybill/ledger/ledgertest"
 	"github.com/waybill/waybill/ledger/postgres"
 	server "github.com/waybill/waybill/test/postgres"
@@ -61,6 +64,78 @@ func TestAnAccountIsFoundHoweverFarItsEntriesGo(t *testing.T) {
 	}
 }
 
+// The server puts what it gathers of an account in any order.
+func TestEntriesInAnyOrderAreTheSame(t *testing.T) {
+	u := filled(t, ledger.EntryBlock+1000)
+	u.enter(t, 1)
+	exec(t, u.conn, "ALTER TABLE account_events DISABLE TRIGGER USER")
+	exec(t, u.conn, `UPDATE account_events SET offsets = (SELECT string_agg(substr(offsets, 2 * i + 1, 2), ''::bytea ORDER BY i % 7, i DESC)
+		FROM generate_series(0, length(offsets) / 2 - 1) i) WHERE length(offsets) > 0`)
+	ledgertest.RunFilters(t, u)
+	if v, err := ledger.Verify(t.Context(), u, ledger.VerifyOptions{}); err != nil || v.Fault != nil {
+		t.Errorf("%v %v", v.Fault, err)
+	}
+}
+
+func TestAnEntryThatLiesGivesNoOthersEvents(t *testing.T) {
+	u := filled(t, ledger.EntryBlock)
+	exec(t, u.conn, "ALTER TABLE events_1 DISABLE TRIGGER USER")
+	exec(t, u.conn, "UPDATE events_1 SET account = '' WHERE position = 7")
+	if reach := u.enter(t, 1); reach == nil || *reach != ledger.EntryBlock {
+		t.Fatalf("an account that no append stores: %v", reach)
+	}
+	exec(t, u.conn, "ALTER TABLE account_events DISABLE TRIGGER USER")
+	exec(t, u.conn, `UPDATE account_events SET offsets = '\x000000010002000300040005000a000b000c' WHERE account = 'account-3'`)
+	err := u.Scan(t.Context(), 0, ledger.Filter{Account: "account-3"}, 0, func(r *ledger.Row) error {
+		if r.Account != "account-3" {
+			t.Errorf("%d is of %s", r.Position, r.Account)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestEntriesLeaveWithWhatIsArchived(t *testing.T) {
+	u := filled(t, 4*ledger.EntryBlock)
+	u.enter(t, 2)
+	blocks := func() (first, last, count int) {
+		t.Helper()
+		err := u.conn.QueryRow(t.Context(), "SELECT coalesce(min(block), 0), coalesce(max(block), 0), count(DISTINCT block) FROM account_events").Scan(&first, &last, &count)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return first, last, count
+	}
+	for _, want := range []struct {
+		to                 events.Position
+		first, last, count int // of the blocks
+	}{{4500, 1, 1, 1}, {9000, 0, 0, 0}} { // the second leaves nothing behind, and ends within the third
+		if _, err := archive.Run(t.Context(), u, archive.Options{Dir: t.TempDir(), Size: 1500, Now: time.Now, To: want.to}); err != nil {
+			t.Fatal(err)
+		}
+		if first, last, count := blocks(); first != want.first || last != want.last || count != want.count {
+			t.Errorf("archived to %d: blocks %d to %d, %d of them", want.to, first, last, count)
+		}
+	}
+	u.enter(t, 9)
+	if first, last, count := blocks(); first != 2 || last != 3 || count != 2 {
+		t.Errorf("entered again: blocks %d to %d, %d of them", first, last, count)
+	}
+	found := map[string]int{}
+	count := func(by string) func(*ledger.Row) error {
+		return func(r *ledger.Row) error { found[by+r.Account]++; return nil }
+	}
+	if err := errors.Join(u.Scan(t.Context(), 9000, ledger.Filter{}, 0, count("all ")),
+		u.Scan(t.Context(), 9000, ledger.Filter{Account: "account-3"}, 0, count(""))); err != nil || found["account-3"] == 0 || found["account-3"] != found["all account-3"] {
+		t.Errorf("%v %v", found, err)
+	}
+	if v, err := ledger.Verify(t.Context(), archive.Over(u, archive.NewPast()), ledger.VerifyOptions{}); err != nil || v.Fault != nil {
+		t.Errorf("%v %v", v.Fault, err)
+	}
+}
+
 func TestOneAtATimeEntersAccounts(t *testing.T) {
 	u := filled(t, 2*ledger.EntryBlock+8)
 	other := connect(t, u.o.Schema)
@@ -74,6 +149,20 @@ func TestOneAtATimeEntersAccounts(t *testing.T) {
 	for _, blocks := range []string{"0", "1001", "NULL"} {
 		refused(t, other, "SELECT index_accounts("+blocks+")", "1 to 1000 blocks")
 	}
+}
+
+func TestABlockOfNobodysEventsIsEnteredToo(t *testing.T) {
+	o := postgres.Options{Schema: server.Schema()}
+	s := mustOpen(t, o)
+	defer s.Close()
+	batch := ledgertest.NewMaker().Records(ledger.EntryBlock)
+	for i := range batch {
+		batch[i].Account = ""
+	}
+	if _, err := s.Commit(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, connect(t, o.Schema))
 }
 
 func TestALedgerThatIsOpenedCatchesUp(t *testing.T) {
@@ -94,20 +183,24 @@ func TestAReaderSeesWhatGrewIntoNewSegments(t *testing.T) {
 	o.ReadOnly = true
 	r := mustOpen(t, o)
 	defer r.Close()
-	for n := 1; n <= 24; n++ {
+	names := []string{"all", "the newest request", "the account", "its kind", "since then", "the account since then", "until then"}
+	for n := 1; n <= 5*len(names); n++ {
 		batch := g.Records(100)
 		res, err := s.Commit(t.Context(), batch)
 		if err != nil {
 			t.Fatal(err)
 		}
 		last, at := &batch[99], res[99]
-		for name, f := range map[string]ledger.Filter{
+		filters := map[string]ledger.Filter{
 			"all": {}, "the newest request": {Request: last.Request}, "the account": {Account: last.Account}, "its kind": {Kinds: []events.Kind{last.Kind}},
 			"since then": {Since: at.RecordedAt}, "the account since then": {Account: last.Account, Since: at.RecordedAt}, "until then": {Until: at.RecordedAt + 1},
-		} {
+		}
+		for i := range names { // each of them is the first to meet a new segment
+			name := names[(i+n/5)%len(names)]
+			f := filters[name]
 			var seen []events.Position
 			err := r.Scan(t.Context(), 0, f, 0, func(row *ledger.Row) error { seen = append(seen, row.Position); return nil })
-			if err != nil || len(seen) == 0 || seen[len(seen)-1] != at.Position || !slices.IsSorted(seen) || name == "all" && len(seen) != n*100 {
+			if err != nil || len(seen) == 0 || seen[len(seen)-1] != at.Position || !slices.IsSorted(seen) || (name == "all" || name == "until then") && len(seen) != n*100 || name == "since then" && len(seen) != 1 {
 				t.Fatalf("%s at %d: %d events, %v", name, at.Position, len(seen), err)
 			}
 		}

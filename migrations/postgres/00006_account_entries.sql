@@ -3,10 +3,11 @@
 -- Where an account's events are: an index that is written once for every 4,096
 -- events, behind the appends and by index_accounts alone, instead of with each.
 -- Block b is the positions after b * 4096 up to (b + 1) * 4096; offsets holds, in
--- two bytes each, big-endian and ascending, how far behind the first of them an
--- event of the account lies. All entries of a block come in one transaction, one
--- of the account '', which nobody is, among them: up to the last block that has
--- any, all are there. Events behind it are scanned.
+-- two bytes each, big-endian, how far behind the first of them an event of the
+-- account lies, in any order: sorting them here would cost as much as all else.
+-- All entries of a block come in one transaction, one of the account '', which
+-- nobody is, among them: up to the last block that has any, all are there.
+-- Events behind it are scanned.
 CREATE TABLE account_events (
   block   bigint NOT NULL,
   account bytea  NOT NULL,
@@ -53,7 +54,7 @@ BEGIN
   beyond := least(place + most, (SELECT position / 4096 FROM head));
   WHILE place < beyond LOOP
     INSERT INTO account_events (block, account, offsets)
-      SELECT place, account, string_agg(int2send(((position - 1) % 4096)::int2), ''::bytea ORDER BY position)
+      SELECT place, account, string_agg(int2send(((position - 1) % 4096)::int2), ''::bytea)
       FROM events WHERE position > place * 4096 AND position <= (place + 1) * 4096 AND account <> ''::bytea
       GROUP BY account
       UNION ALL SELECT place, ''::bytea, ''::bytea;

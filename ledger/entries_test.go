@@ -96,29 +96,40 @@ func TestEntriesAreComparedWhereABlockWasWalkedWholeAndMustBeThere(t *testing.T)
 		{"a block behind what is archived", 1, 1, 3 * size, ledger.Span{First: size + 1, Last: 3 * size}, size + 1},
 		{"a block that is not entered yet", 2, 1, 3 * size, ledger.Span{First: 1, Last: 2 * size}, 0},
 	} {
-		for what, damage := range map[string]func(map[string][]byte){
-			"gone":    func(e map[string][]byte) { delete(e, "account-1") },
-			"empty":   func(e map[string][]byte) { clear(e) },
-			"shorter": func(e map[string][]byte) { e["account-2"] = e["account-2"][2:] },
-			"another": func(e map[string][]byte) { e["account-0"] = e["account-1"] },
-			"odd":     func(e map[string][]byte) { e["account-0"] = append(e["account-0"], 0) },
-			"one":     func(e map[string][]byte) { e["account-0"][1] ^= 1 },
-			"more":    func(e map[string][]byte) { e["nobody"] = []byte{0, 1} },
-		} {
-			k := keeping(20)
-			if c.span != (ledger.Span{}) {
-				k.span = c.span
-			}
-			if e := k.entries[c.damaged]; e != nil {
-				damage(e)
-			}
-			f := walk(t, k, c.from, c.to)
-			if (f != nil) != (c.at != 0) || f != nil && (f.Position != c.at || f.Kind != ledger.FaultIndex) {
-				t.Errorf("%s, %s: %v", c.name, what, f)
-			}
-			if k.asked > 3 {
-				t.Errorf("%s: asked %d times", c.name, k.asked)
-			}
+		k := keeping(20)
+		if c.span != (ledger.Span{}) {
+			k.span = c.span
+		}
+		delete(k.entries[c.damaged], "account-1")
+		f := walk(t, k, c.from, c.to)
+		if (f != nil) != (c.at != 0) || f != nil && (f.Position != c.at || f.Kind != ledger.FaultIndex) {
+			t.Errorf("%s: %v", c.name, f)
+		}
+		if k.asked > 3 {
+			t.Errorf("%s: asked %d times", c.name, k.asked)
+		}
+	}
+}
+
+func TestAnyEntryThatIsNotWhatTheEventsSayIsAFault(t *testing.T) {
+	for what, damage := range map[string]func(map[string][]byte){
+		"":                     nil,
+		"it is gone":           func(e map[string][]byte) { delete(e, "account-1") },
+		"all are gone":         func(e map[string][]byte) { clear(e) },
+		"it is shorter":        func(e map[string][]byte) { e["account-2"] = e["account-2"][2:] },
+		"it is another's":      func(e map[string][]byte) { e["account-0"] = e["account-1"] },
+		"it has half a place":  func(e map[string][]byte) { e["account-0"] = append(e["account-0"], 0) },
+		"one place is another": func(e map[string][]byte) { e["account-0"][1] ^= 1 },
+		"one place is twice":   func(e map[string][]byte) { copy(e["account-0"], e["account-0"][2:4]) },
+		"nobody has it":        func(e map[string][]byte) { e["nobody"] = []byte{0, 1} },
+	} {
+		k := keeping(2)
+		if damage != nil {
+			damage(k.entries[1])
+		}
+		f := walk(t, k, 1, 2*ledger.EntryBlock)
+		if (f != nil) != (damage != nil) || f != nil && (f.Position != ledger.EntryBlock+1 || f.Kind != ledger.FaultIndex) {
+			t.Errorf("%s: %v", what, f)
 		}
 	}
 }

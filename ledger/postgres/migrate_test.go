@@ -1,9 +1,11 @@
 package postgres_test
 
 import (
+	"context"
 	"io/fs"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -17,8 +19,8 @@ import (
 	server "github.com/waybill/waybill/test/postgres"
 )
 
-// older is a ledger of the first schema, with n events, and a connection on it.
-func older(t *testing.T, schema string, n int) (*pgx.Conn, []ledger.Row) {
+// ofVersion makes a schema as a binary of some time ago did.
+func ofVersion(t *testing.T, schema string, version int64) *pgx.Conn {
 	t.Helper()
 	c := connect(t, "public")
 	exec(t, c, "CREATE SCHEMA "+schema)
@@ -36,17 +38,24 @@ func older(t *testing.T, schema string, n int) (*pgx.Conn, []ledger.Row) {
 	}
 	p, err := goose.NewProvider(goose.DialectPostgres, db, sql, goose.WithDisableGlobalRegistry(true))
 	if err == nil {
-		_, err = p.UpTo(t.Context(), 1)
+		_, err = p.UpTo(t.Context(), version)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c
+}
+
+// older is a ledger of the first schema, with n events, and a connection on it.
+func older(t *testing.T, schema string, n int) (*pgx.Conn, []ledger.Row) {
+	t.Helper()
+	c := ofVersion(t, schema, 1)
 	m := ledgertest.NewMemory()
 	if _, err := m.Commit(t.Context(), ledgertest.NewMaker().Records(n)); err != nil {
 		t.Fatal(err)
 	}
 	var rows []ledger.Row
-	err = m.Scan(t.Context(), 0, ledger.Filter{}, 0, func(r *ledger.Row) error {
+	err := m.Scan(t.Context(), 0, ledger.Filter{}, 0, func(r *ledger.Row) error {
 		rows = append(rows, *r)
 		return put(t, c, r)
 	})
@@ -125,5 +134,48 @@ func TestALedgerOfTheFirstSchemaIsReadAsItIs(t *testing.T) {
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %d events, want %d, %v", name, len(got), len(want), err)
 		}
+	}
+}
+
+// Whoever waits for the lock of the index is waited for by appends in turn.
+func TestTheIndexOfAccountsGoesWithoutStoppingAppendsForLong(t *testing.T) {
+	schema := server.Schema()
+	reading := ofVersion(t, schema, 5)
+	exec(t, reading, "BEGIN")
+	exec(t, reading, "SELECT count(*) FROM events WHERE account = 'a'")
+	opened := make(chan error, 1)
+	go func() {
+		s, err := postgres.Open(context.Background(), postgres.Options{URL: server.URL(t), Schema: schema})
+		if err == nil {
+			err = s.Close()
+		}
+		opened <- err
+	}()
+	look := connect(t, schema)
+	waiting := func(want bool) {
+		t.Helper()
+		for deadline := time.Now().Add(soon); ; time.Sleep(time.Millisecond) { // nothing signals what another connection waits for
+			var waits bool
+			if err := look.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock' AND relation = 'events'::regclass)").Scan(&waits); err != nil {
+				t.Fatal(err)
+			}
+			if waits == want {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatal("the migration does not come to it, or does not let go")
+			}
+		}
+	}
+	waiting(true)
+	waiting(false) // another may have its turn
+	waiting(true)
+	exec(t, reading, "ROLLBACK")
+	if err := <-opened; err != nil {
+		t.Fatal(err)
+	}
+	var there bool
+	if err := look.QueryRow(t.Context(), "SELECT to_regclass('events_account') IS NOT NULL").Scan(&there); err != nil || there {
+		t.Errorf("the index is there: %v %v", there, err)
 	}
 }

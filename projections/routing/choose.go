@@ -33,14 +33,12 @@ func (d *walk) place(pick int, row PinRow) bool {
 		return true
 	}
 	switch row.Course {
-	case Own:
-		d.dispatch(d.own)
-		d.out.Pinned = true
-		return true
-	case Roomier:
-		if i := d.withRoom(); i != none {
-			d.dispatch(i)
-			return true
+	case Own, Roomier:
+		if row.Course == Roomier {
+			if i := d.withRoom(); i != none {
+				d.dispatch(i)
+				return true
+			}
 		}
 		d.dispatch(d.own)
 		d.out.Pinned = true

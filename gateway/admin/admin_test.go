@@ -363,7 +363,7 @@ func TestOperatorActionsNeedAReasonAndNameTheirActor(t *testing.T) {
 		t.Errorf("a park that is over: %d", status)
 	}
 	for _, what := range []string{"release", "drain", "undrain"} {
-		if status := post(what, `{"reason":"we pay again"}`); status != http.StatusOK {
+		if status := post(what, `{"reason":"we pay again","for":"3h"}`); status != http.StatusOK {
 			t.Errorf("%s: %d", what, status)
 		}
 	}
@@ -371,7 +371,7 @@ func TestOperatorActionsNeedAReasonAndNameTheirActor(t *testing.T) {
 		t.Errorf("park: %d", status)
 	}
 	_, body, _ := a.call(http.MethodGet, "/api/v1/events?account=b&type=operator.released,operator.parked,operator.drained,operator.undrained", "", auth...)
-	if strings.Count(body, `"actor":"admin"`) != 4 || strings.Count(body, "we pay again") != 4 {
+	if strings.Count(body, `"actor":"admin"`) != 4 || strings.Count(body, "we pay again") != 4 || strings.Count(body, `"until"`) != 1 {
 		t.Fatalf("operator events: %s", body)
 	}
 }

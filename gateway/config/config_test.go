@@ -127,6 +127,8 @@ func TestEveryFaultNamesItsPlaceAndTheMend(t *testing.T) {
 		{"a bad duration", account + "policy:\n  park_cap: 5 minutes\n", "4:13", `"5 minutes" is no duration`, "such as 300ms"},
 		{"a duration without unit", account + "policy:\n  park_cap: 30\n", "4:13", `"30" is no duration`, "such as 300ms"},
 		{"a negative duration", account + "policy:\n  park_cap: -1s\n", "4:13", "out of range", "write a time from"},
+		{"a size below the least", account + "policy:\n  max_body: 1023B\n", "4:13", "1023B is out of range", "write a size from 1KiB to 4GiB"},
+		{"a size above the greatest", account + "policy:\n  max_body: 5GiB\n", "4:13", "5GiB is out of range", "write a size from 1KiB to 4GiB"},
 		{"a bad id", "accounts:\n  - {id: A b, provider: openai, api_key: k}\n", "2:", `"A b" is no id`, "a-z"},
 		{"a bad glob", "accounts:\n  - {id: a, provider: openai, api_key: k, models: ['gpt-[4]']}\n", "2:", "is no glob", "stands for anything"},
 		{"an unknown provider", "accounts:\n  - {id: a, provider: opnai, api_key: k}\n", "2:", `provider "opnai" is not known`, `did you mean "openai"?`},
@@ -146,6 +148,7 @@ func TestEveryFaultNamesItsPlaceAndTheMend(t *testing.T) {
 		{"a header with a blank in its name", "accounts:\n  - {id: a, provider: openai, api_key: k, headers: {'X Team': a}}\n", "2:", `"X Team" is no name of a header`, "letters, digits and dashes"},
 		{"a header with a colon in its name", "accounts:\n  - {id: a, provider: openai, api_key: k, headers: {'X-Team:': a}}\n", "2:", "is no name of a header", "letters"},
 		{"a header with a line break", "accounts:\n  - id: a\n    provider: openai\n    api_key: k\n    headers: {X-Team: \"a\\nX-B: c\"}\n", "5:", "headers.X-Team: its value cannot be sent", "line breaks"},
+		{"a header with a control character", "accounts:\n  - id: a\n    provider: openai\n    api_key: k\n    headers: {X-Team: \"a\\x7f\"}\n", "5:", "headers.X-Team: its value cannot be sent", "control characters"},
 		{"a header of the connection", "accounts:\n  - {id: a, provider: openai, api_key: k, headers: {content-length: 5}}\n", "2:", "Content-Length belongs to the connection", "leave it out"},
 		{"a header twice", "accounts:\n  - {id: a, provider: openai, api_key: k, headers: {X-A: a, x-a: b}}\n", "2:", "X-A stands twice", "keep one"},
 		{"a header of a usage endpoint", "accounts:\n  - {id: a, provider: openai, api_key: k, quota: {source: http, url: 'http://h', headers: {'X Y': a}, windows: [{name: w}]}}\n", "2:", "is no name of a header", "letters"},
@@ -288,6 +291,20 @@ func Test_B142_no_keys_configured_never_means_an_open_proxy_beyond_loopback(t *t
 				t.Fatalf("%v", err)
 			}
 		})
+	}
+}
+
+func TestTheKeysOfTheEnvironmentMakeAClientEach(t *testing.T) {
+	c, err := load(t, "", map[string]string{"WAYBILL_CLIENT_KEY": "k, l, m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for i := range c.Clients {
+		ids = append(ids, c.Clients[i].ID)
+	}
+	if got := strings.Join(ids, " "); got != "default default-2 default-3" {
+		t.Errorf("clients %s", got)
 	}
 }
 

@@ -212,6 +212,23 @@ func TestACredentialIsRenewedBeforeItEnds(t *testing.T) {
 	})
 }
 
+// One that lives for less than the margin is renewed at half its life.
+func TestAShortLifeIsNoLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := &issuer{life: 20 * time.Second}
+		r := loaded(t, i)
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { r.Run(ctx); close(done) }()
+		time.Sleep(time.Minute + time.Second)
+		if n := i.calls.Load(); n != 7 {
+			t.Errorf("fetched %d times in a minute, want 7", n)
+		}
+		stop()
+		<-done
+	})
+}
+
 func TestAFailingRenewalBacksOffAndKeepsTheToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := &issuer{life: time.Minute, fail: func(n int64) error {
@@ -249,7 +266,8 @@ func TestAFileIsReadAgainWhenItChanges(t *testing.T) {
 	}
 	write("sk-1\n")
 	clock := time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)
-	f, err := NewFile(path, Options{Account: "a", Now: func() time.Time { return clock }})
+	var told []error
+	f, err := NewFile(path, Options{Account: "a", Now: func() time.Time { return clock }, Failed: func(err error) { told = append(told, err) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,11 +285,26 @@ func TestAFileIsReadAgainWhenItChanges(t *testing.T) {
 	if !f.Refresh(t.Context(), "sk-22") {
 		t.Error("a refusal did not read the file again")
 	}
+	if err := os.WriteFile(path, []byte("sk-444"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(path, clock, clock); err != nil {
+		t.Fatal(err)
+	}
+	clock = clock.Add(2 * time.Second)
+	if now, _ := f.Token(); now != "sk-444" {
+		t.Errorf("written over in place: %q", now)
+	}
+	write("")
+	clock = clock.Add(time.Second)
+	if last, _ := f.Token(); last != "sk-444" || len(told) != 1 {
+		t.Errorf("an empty file: %q is left, and is told as %v", last, told)
+	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
 	clock = clock.Add(2 * time.Second)
-	if last, _ := f.Token(); last != "sk-333" {
+	if last, _ := f.Token(); last != "sk-444" {
 		t.Errorf("a missing file took the credential away: %q", last)
 	}
 }

@@ -78,6 +78,9 @@ func TestAMappedCredit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if none, err := m.Read([]byte(`{"u":"10","l":0}`), now); err != nil || none.Credit.UsedPercent.Set {
+		t.Errorf("a limit of nothing has no percentage: %+v, %v", none.Credit, err)
+	}
 	c := r.Credit
 	if c.Reached != events.Yes || c.Available != events.No || c.UsedPercent.V.String() != "100" || c.ResetsAt != now.Add(24*time.Hour) {
 		t.Errorf("%+v", c)

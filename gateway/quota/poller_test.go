@@ -199,14 +199,14 @@ func Test_B061_an_older_success_does_not_shorten_the_pause(t *testing.T) {
 func TestFailuresBackOffAndSuccessForgives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &endpoint{answer: func(n int, _ *http.Request) (*http.Response, error) {
-			if n <= 4 {
+			if n <= 4 || n == 7 {
 				return nil, errors.New("no route to https://a.example/usage?key=SECRET-UP")
 			}
 			return reply(200, `{"used":1}`), nil
 		}}
 		s := &sink{}
 		polled(t, e, s, 2*time.Hour, target("a", time.Minute))
-		for i, least := range []time.Duration{2, 4, 8, 16, 1, 1} {
+		for i, least := range []time.Duration{2, 4, 8, 16, 1, 1, 2, 1} {
 			if d := e.asked[i+1].Sub(e.asked[i]); d < least*time.Minute || d > least*time.Minute*11/10 {
 				t.Errorf("wait %d is %s, want %d minutes and a tenth", i, d, least)
 			}
@@ -276,8 +276,16 @@ func TestAReloadKeepsWhatHasNotChanged(t *testing.T) {
 		done := make(chan struct{})
 		go func() { p.Run(ctx); close(done) }()
 		time.Sleep(90 * time.Second)
+		moved := a
+		moved.Source.URL = "https://elsewhere.example/usage"
 		p.Adopt([]Target{a, target("c", time.Minute)})
 		time.Sleep(10 * time.Minute)
+		asked := e.times()
+		p.Adopt([]Target{moved})
+		time.Sleep(30 * time.Second)
+		if n := e.times() - asked; n != 1 {
+			t.Errorf("another address is asked %d times at once, want once", n)
+		}
 		stop()
 		<-done
 		count := map[string]int{}
@@ -369,6 +377,16 @@ func TestWhereAPresetIsAsked(t *testing.T) {
 	}
 	if _, err := Preset(&provider.Provider{}, "", 0); !errors.Is(err, ErrNoSource) {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestAQuestionWithABodySaysThatItIsJSON(t *testing.T) {
+	for body, want := range map[string]string{"": "", "{}": "application/json"} {
+		s := Source{Method: http.MethodPost, URL: "https://x.example/", Body: body}
+		r, err := s.request(t.Context(), "")
+		if err != nil || r.Header.Get("Content-Type") != want {
+			t.Errorf("body %q is of type %q, want %q; %v", body, r.Header.Get("Content-Type"), want, err)
+		}
 	}
 }
 

@@ -95,6 +95,7 @@ func TestAWrongShapeIsRefusedWithItsMend(t *testing.T) {
 		"NaN is not JSON":         `{"windows":[{"name":"w","used_percent":NaN}]}`,
 		"no object":               `[]`,
 		"a window without a name": `{"windows":[{"used_percent":1}]}`,
+		"a name that is too long": `{"windows":[{"name":"` + strings.Repeat("w", maxName+1) + `","used_percent":1}]}`,
 		"an unknown scope":        `{"windows":[{"name":"w","scope":"planet"}]}`,
 		"a family without a name": `{"windows":[{"name":"w","scope":"family:"}]}`,
 		"an unknown plan":         `{"billing":{"plan":"gold"}}`,

@@ -75,24 +75,28 @@ func (r *reading) lookUp(ctx context.Context) error {
 	return nil
 }
 
-// load takes positions behind one and up to another, as far as the entries are
-// complete.
+// load takes the positions of entries behind one and up to another.
 func (e *entries) load(rows pgx.Rows, after, upTo events.Position) error {
 	e.queue = e.queue[:0]
 	for rows.Next() {
 		raw := rows.RawValues()
-		block := events.Position(binary.BigEndian.Uint64(raw[0]))
-		for list := raw[1]; len(list) > 1; list = list[2:] {
-			at := block*ledger.EntryBlock + 1 + events.Position(binary.BigEndian.Uint16(list))
-			if at > after && at <= min(upTo, e.reach) {
-				e.queue = append(e.queue, at)
-			}
-		}
+		e.take(events.Position(binary.BigEndian.Uint64(raw[0])), raw[1], after, upTo)
 	}
 	if !slices.IsSorted(e.queue) { // as a rule they are
 		slices.Sort(e.queue)
 	}
 	return nil
+}
+
+// take takes those of one entry. What was entered after it was asked how far
+// entries go is left to the scan of the rows behind them.
+func (e *entries) take(block events.Position, offsets []byte, after, upTo events.Position) {
+	for ; len(offsets) > 1; offsets = offsets[2:] {
+		at := block*ledger.EntryBlock + 1 + events.Position(binary.BigEndian.Uint16(offsets))
+		if at > after && at <= min(upTo, e.reach) {
+			e.queue = append(e.queue, at)
+		}
+	}
 }
 
 // named reads rows that the entries name, those of one segment. The rows' own

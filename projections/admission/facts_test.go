@@ -222,6 +222,34 @@ func TestR8_CreditMakesTheTrialDueOncePerWall(t *testing.T) {
 	}
 }
 
+func TestAReadingThatIsSpentWithoutAResetAheadAsksAgain(t *testing.T) {
+	reading := func(c *events.Credit, w ...events.Window) events.Payload {
+		return &events.QuotaFetched{Reading: events.Reading{Source: "test", Windows: w, Credit: c}}
+	}
+	for _, r := range []struct {
+		name string
+		data events.Payload
+		want bool
+	}{
+		{"no reading", &events.OperatorDrained{}, false},
+		{"a window with something left", reading(nil, roomy("5h", 1, 0)), false},
+		{"a spent window with a reset ahead", reading(nil, spent("5h", after(time.Hour))), false},
+		{"a spent window with none", reading(nil, spent("5h", 0)), true},
+		{"a spent window with one that is over", reading(nil, spent("5h", after(-time.Hour))), true},
+		{"a spent window that gates nothing", reading(nil, scoped(spent("tools", 0), "none")), false},
+		{"a budget with something left", reading(&events.Credit{Reached: events.No}), false},
+		{"a reached budget with a reset ahead", reading(&events.Credit{Reached: events.Yes, ResetsAt: after(time.Hour)}), false},
+		{"a reached budget with none", reading(&events.Credit{Reached: events.Yes}), true},
+		{"the second of two windows", reading(&events.Credit{}, roomy("5h", 1, 0), spent("7d", 0)), true},
+	} {
+		t.Run(r.name, func(t *testing.T) {
+			if got := AsksAgain(&events.Event{Header: events.Header{ObservedAt: epoch0}, Data: r.data}); got != r.want {
+				t.Errorf("asks again: %v, want %v", got, r.want)
+			}
+		})
+	}
+}
+
 func TestR8_AModelsWallIsTheModels(t *testing.T) {
 	w := newWorld(t, "a")
 	w.fail(hit("a", "m", 0), failure(of(events.ClassCreditsExhausted)).scope("model:m"))

@@ -160,6 +160,25 @@ func TestAStoredListCountsItsSkips(t *testing.T) {
 	}
 }
 
+// An account that is tested stands in the list with what it is out for.
+func TestAnAccountThatIsTestedIsNotSkipped(t *testing.T) {
+	by := newTape(Account)
+	by.routed(1, 1, 1, "m1", events.Verdict{Account: 1, Reason: events.ReasonRateLimited}, events.Verdict{Account: 2, Reason: events.ReasonDrained})
+	if a, b := by.sum(t, "a"), by.sum(t, "b"); a.Skips != 0 || b.Skips != 1 {
+		t.Errorf("skips: a %d, b %d; want 0, 1", a.Skips, b.Skips)
+	}
+}
+
+func TestAnAccountThatIsAskedAgainCountsTheRequestOnce(t *testing.T) {
+	by := newTape(Account)
+	for attempt, no := range []uint32{1, 2, 2} {
+		by.routed(1, uint32(attempt+1), no, "m1")
+	}
+	if b := by.sum(t, "b"); b.Requests != 1 || b.Attempts != 2 {
+		t.Errorf("b: %d requests, %d attempts; want 1, 2", b.Requests, b.Attempts)
+	}
+}
+
 func TestDaysAreThoseOfUTC(t *testing.T) {
 	p := newTape(Day)
 	p.now = events.At(time.Date(2026, 11, 30, 23, 59, 59, 0, time.FixedZone("", 3600)))

@@ -19,8 +19,15 @@ type Bus interface {
 	Watch(ctx context.Context, poke func()) error
 }
 
-// bellRest is the least time between two messages: a burst of commits is one.
-const bellRest = 2 * time.Millisecond
+const (
+	// bellRest is the least time between two messages: a burst of commits is one.
+	bellRest = 2 * time.Millisecond
+	// busyRest is what it is where more than busyEvents came since the message
+	// before: others that are that far behind gain nothing by being woken more often,
+	// and messages take the processor from the commits.
+	busyRest   = 5 * time.Millisecond
+	busyEvents = 100
+)
 
 // Bell sends the newest head to other processes, in a goroutine of its own, so
 // that no commit waits for a message.
@@ -43,15 +50,21 @@ func (b *Bell) Ring(head events.Position) {
 
 // Swing sends until ctx ends or a message cannot be sent.
 func (b *Bell) Swing(ctx context.Context, send func(head events.Position) error) error {
-	for {
+	for sent := events.Position(0); ; {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-b.wake:
 		}
-		if err := send(events.Position(b.head.Load())); err != nil {
+		head := events.Position(b.head.Load())
+		if err := send(head); err != nil {
 			return err
 		}
-		Rest(ctx, bellRest)
+		rest := bellRest
+		if head > sent+busyEvents {
+			rest = busyRest
+		}
+		sent = head
+		Rest(ctx, rest)
 	}
 }

@@ -26,8 +26,10 @@ func TestABellRestsLongerWhereMuchHasCome(t *testing.T) {
 		}{
 			{1, 0}, {2, 2 * time.Millisecond}, {102, 2 * time.Millisecond}, {203, 2 * time.Millisecond}, {204, 5 * time.Millisecond}, {205, 2 * time.Millisecond},
 		} {
-			b.Ring(m.ring - 1)
-			b.Ring(m.ring) // a burst is one message, of its last position
+			if m.rest > 0 { // a burst is one message, of its last position
+				b.Ring(m.ring - 1)
+			}
+			b.Ring(m.ring)
 			if head, rest := <-sent, time.Since(last); head != m.ring || rest != m.rest {
 				t.Errorf("%d after %s, want %d after %s", head, rest, m.ring, m.rest)
 			}

@@ -54,7 +54,7 @@ func open(t testing.TB, n int) *site {
 	doc := played.Document(names...)
 	doc.Models[0].Strategy = events.StrategyBalanced
 	doc.Policy.TrialWait, doc.Policy.PinWait = time.Millisecond, time.Millisecond
-	g := played.OpenWith(t, store, played.NewTicking(), doc, names...)
+	g := played.OpenWith(t, store, played.NewTickingAt(events.At(time.Now())), doc, names...)
 	t.Cleanup(g.Close)
 	keeper := views.NewKeeper(g.Log, views.Every, nil)
 	ctx, cancel := context.WithCancel(t.Context())

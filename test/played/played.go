@@ -112,7 +112,11 @@ func NewClock() *Clock { return NewClockAt(Begin) }
 func NewClockAt(t events.Time) *Clock { return &Clock{now: t} }
 
 // NewTicking begins at Begin and ticks, so that waits end by themselves.
-func NewTicking() *Clock { return &Clock{now: Begin, start: time.Now()} }
+func NewTicking() *Clock { return NewTickingAt(Begin) }
+
+// NewTickingAt begins at an instant. From the machine's now on, it is never
+// behind what a store records by that.
+func NewTickingAt(t events.Time) *Clock { return &Clock{now: t, start: time.Now()} }
 
 // NewReal is the machine's clock, for stores that have no other.
 func NewReal() *Clock { return &Clock{real: true} }

@@ -121,11 +121,17 @@ func (w *world) waybill(bin, durability string) (*process, error) {
 	if err := os.WriteFile(config, fmt.Appendf(nil, benchConfig, "http://"+w.upstream.addr), 0o600); err != nil {
 		return nil, err
 	}
-	addr, err := freeAddr()
-	if err != nil {
-		return nil, err
+	for try := 1; ; try++ {
+		p, err := serve(bin, dir, config, durability)
+		if err == nil || try == 3 || !strings.Contains(err.Error(), "address already in use") { // a connection took the port meanwhile
+			return p, err
+		}
 	}
-	admin, err := freeAddr()
+}
+
+// serve starts a gateway whose files are in a directory.
+func serve(bin, dir, config, durability string) (*process, error) {
+	addr, admin, err := freeAddrs()
 	if err != nil {
 		return nil, err
 	}
@@ -150,13 +156,19 @@ func (w *world) waybill(bin, durability string) (*process, error) {
 	return p, nil
 }
 
-func freeAddr() (string, error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+// freeAddrs are two addresses that nobody listens at.
+func freeAddrs() (one, other string, err error) {
+	a, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	defer ln.Close()
-	return ln.Addr().String(), nil
+	defer a.Close()
+	b, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", "", err
+	}
+	defer b.Close()
+	return a.Addr().String(), b.Addr().String(), nil
 }
 
 func ready(url string) error {

@@ -80,8 +80,8 @@ type pass struct {
 }
 
 func (p *pass) run(ctx context.Context) error {
-	for again := false; ; again = true {
-		l, err := p.layout(ctx, again)
+	for before := (*ledger.Layout)(nil); ; {
+		l, err := p.layout(ctx, before != nil)
 		if err != nil {
 			return err
 		}
@@ -89,9 +89,11 @@ func (p *pass) run(ctx context.Context) error {
 			return enough(err)
 		}
 		err = p.Store.Scan(ctx, p.at, p.filter, p.left, p.give)
-		if !errors.Is(err, ledger.ErrArchived) || again && l.Anchor().Position <= p.at {
+		overtaken := errors.Is(err, ledger.ErrArchived) && (before == nil || before.Anchor() != l.Anchor())
+		if !overtaken {
 			return enough(err)
 		}
+		before = l
 	}
 }
 

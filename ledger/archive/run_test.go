@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/waybill/waybill/events"
 	"github.com/waybill/waybill/ledger"
 	"github.com/waybill/waybill/ledger/archive"
 	"github.com/waybill/waybill/ledger/ledgertest"
@@ -50,6 +51,37 @@ func TestAnArchiveThatCannotBeReadBackRemovesNothing(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+func TestAScanMayBeOvertakenByArchivingAgainAndAgain(t *testing.T) {
+	s, err := sqlite.Open(filepath.Join(t.TempDir(), "w.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	g := ledgertest.NewMaker()
+	for range 9 {
+		if _, err := s.Commit(t.Context(), g.Records(1000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := archive.Options{Dir: t.TempDir(), Size: 500, Now: time.Now}
+	seen := events.Position(0)
+	err = archive.Over(s, archive.NewPast()).Scan(t.Context(), 0, ledger.Filter{}, 0, func(r *ledger.Row) error {
+		if r.Position != seen+1 {
+			t.Fatalf("%d follows %d", r.Position, seen)
+		}
+		seen = r.Position
+		if r.Position%1100 != 1 {
+			return nil
+		}
+		o.To = min(8500, r.Position/500*500+3000)
+		_, err := archive.Run(t.Context(), s, o)
+		return err
+	})
+	if err != nil || seen != 9000 {
+		t.Errorf("it ends after %d: %v", seen, err)
 	}
 }
 

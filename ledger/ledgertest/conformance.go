@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -39,6 +41,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Opener) {
 		{"filters narrow and nothing else does", filters},
 		{"a scan stops at its limit, its bound and its error", scanStops},
 		{"a scan may scan and append from within", scanWithin},
+		{"nothing is recorded later than what comes later", sinceLater},
 		{"a closed store says so", closedStore},
 		{"appenders and a follower agree on the order", concurrent},
 		{"a log opened again follows from anywhere", followAgain},
@@ -398,6 +401,36 @@ func scanWithin(t *testing.T, open Opener) {
 		t.Errorf("%d rows, %v", seen, err)
 	}
 	check(t, s)
+}
+
+// sinceLater: what is appended while a scan runs that asks for what is recorded
+// later than all of it is none of it.
+func sinceLater(t *testing.T, open Opener) {
+	s := opened(t, open)
+	g := NewMaker()
+	commit(t, s, g.Records(10)...)
+	var wg sync.WaitGroup
+	ctx, cancel := context.WithCancel(t.Context())
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			if _, err := s.Commit(context.Background(), g.Records(5)); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	for range 50 {
+		since := events.At(time.Now().Add(time.Hour))
+		err := s.Scan(t.Context(), 0, ledger.Filter{Since: since}, 0, func(r *ledger.Row) error {
+			return fmt.Errorf("position %d was recorded before %s", r.Position, since)
+		})
+		if err != nil {
+			t.Error(err)
+			break
+		}
+	}
+	cancel()
+	wg.Wait()
 }
 
 func closedStore(t *testing.T, open Opener) {

@@ -43,7 +43,9 @@ func (r *reading) firstAt(ctx context.Context, instants []events.Time) ([]events
 		b := &pgx.Batch{}
 		for i, t := range instants {
 			r.seek(b, t, func(at, head events.Position) {
-				found[i] = at
+				if found[i] = at; at > head { // nothing is recorded then or later
+					r.upTo = min(r.upTo, head)
+				}
 				stale = stale || at > r.div.reach() && head > r.div.reach()
 			})
 		}
@@ -76,7 +78,7 @@ func (r *reading) seek(b *pgx.Batch, t events.Time, found func(at, head events.P
 		return
 	}
 	if g := &r.div.segments[i]; g.whole && g.begun >= t {
-		found(g.first, 0)
+		found(g.first, g.last)
 	} else {
 		b.Queue(halve(g), int64(t), int64(g.first), int64(g.last)).QueryRow(answer)
 	}

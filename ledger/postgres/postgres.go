@@ -140,7 +140,7 @@ func (s *Store) start(ctx context.Context) error {
 // find makes sure that there is a ledger.
 func (s *Store) find(ctx context.Context) error {
 	var there bool
-	if err := s.pool.QueryRow(ctx, "SELECT to_regclass('events') IS NOT NULL AND to_regclass('head') IS NOT NULL, to_regclass('archived') IS NOT NULL, to_regclass('account_events') IS NOT NULL").Scan(&there, &s.divided, &s.indexed); err != nil {
+	if err := s.pool.QueryRow(ctx, "SELECT to_regclass('events') IS NOT NULL AND to_regclass('head') IS NOT NULL, to_regclass('archived') IS NOT NULL, coalesce(has_table_privilege(to_regclass('account_events'), 'SELECT'), false)").Scan(&there, &s.divided, &s.indexed); err != nil {
 		return unavailable(err)
 	}
 	if !there {
@@ -286,7 +286,7 @@ func (e once) Unwrap() error { return e.error }
 func unavailable(err error) error {
 	var pg *pgconn.PgError
 	switch {
-	case err == nil, errors.Is(err, context.Canceled):
+	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, ledger.ErrBroken):
 		return err
 	case !errors.As(err, &pg):
 		return fmt.Errorf("%w: %w", ledger.ErrUnavailable, once{err})

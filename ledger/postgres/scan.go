@@ -100,7 +100,7 @@ func newReading(s *Store, after events.Position, f ledger.Filter) *reading {
 	if f.UpTo != 0 {
 		r.upTo = min(f.UpTo, most)
 	}
-	if f.Account != "" && f.Request == uuid.Nil && s.indexed {
+	if f.Account != "" && len(f.Account) <= ledger.EntryName && f.Request == uuid.Nil && s.indexed {
 		r.entries = new(entries)
 	}
 	return r

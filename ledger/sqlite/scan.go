@@ -180,6 +180,7 @@ func (q *query) bound(c *zs.Conn) error {
 			return err
 		}
 		q.after = max(q.after, first-1)
+		q.nothing = first > h.Position // what comes later may still be recorded before
 	}
 	if q.filter.Until != 0 {
 		end, err := firstAt(c, q.filter.Until, h)
@@ -188,7 +189,7 @@ func (q *query) bound(c *zs.Conn) error {
 		}
 		if q.upTo == 0 || end-1 < q.upTo {
 			q.upTo = end - 1
-			q.nothing = q.upTo == 0
+			q.nothing = q.nothing || q.upTo == 0
 		}
 	}
 	return nil

@@ -106,10 +106,35 @@ func (s *Store) ready() error {
 	if s.w != nil {
 		return nil
 	}
+	before := s.head
 	if err := s.start(); err != nil {
 		return fmt.Errorf("reopen: %w", err)
 	}
+	if err := s.follows(before); err != nil {
+		s.abandon()
+		s.head = before
+		return fmt.Errorf("reopen: %w", err)
+	}
 	return nil
+}
+
+// follows makes sure that what is behind a head is what a commit of unknown
+// outcome has added: rows of somebody else are not appended behind.
+func (s *Store) follows(before ledger.Head) error {
+	check := ledger.NewChecker(before)
+	err := s.Scan(context.Background(), before.Position, ledger.Filter{}, 0, func(r *ledger.Row) error {
+		if fault := check.Next(r, r.ContentHash()); fault != nil {
+			return fault
+		}
+		return nil
+	})
+	if err == nil && check.Last() != s.head {
+		err = fmt.Errorf("the ledger ends at %d and not at %d", check.Last().Position, s.head.Position)
+	}
+	if err != nil && !errors.Is(err, ledger.ErrBroken) {
+		err = fmt.Errorf("%w: %w", ledger.ErrBroken, err)
+	}
+	return err
 }
 
 // abandon drops a connection whose commit failed: whatever state it is in, the

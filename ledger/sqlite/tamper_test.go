@@ -2,6 +2,8 @@ package sqlite_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -227,5 +229,26 @@ func TestARowBeforeTheFirstIsNamed(t *testing.T) {
 		if !want {
 			tamper(t, path, "INSERT INTO events SELECT -7, recorded_at, observed_at, randomblob(16), writer, writer_seq, account, epoch, model, request, attempt, kind, format, payload, hash FROM events WHERE position = 20")
 		}
+	}
+}
+
+// TestNothingIsAppendedBehindARowOfSomebodyElse: neither at once nor after the
+// connection was opened anew.
+func TestNothingIsAppendedBehindARowOfSomebodyElse(t *testing.T) {
+	for name, at := range map[string]int{"next": 11, "further on": 60} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "w.db")
+			s, g := mustOpen(t, path), ledgertest.NewMaker()
+			defer s.Close()
+			if _, err := s.Commit(t.Context(), g.Records(10)); err != nil {
+				t.Fatal(err)
+			}
+			tamper(t, path, fmt.Sprintf("INSERT INTO events SELECT %d, recorded_at, observed_at, randomblob(16), writer, writer_seq, account, epoch, model, request, attempt, kind, format, payload, hash FROM events WHERE position = 10", at))
+			for try := range 3 {
+				if _, err := s.Commit(t.Context(), g.Records(1)); !errors.Is(err, ledger.ErrBroken) {
+					t.Errorf("try %d: %v", try, err)
+				}
+			}
+		})
 	}
 }

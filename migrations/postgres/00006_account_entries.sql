@@ -56,6 +56,7 @@ BEGIN
     INSERT INTO account_events (block, account, offsets)
       SELECT place, account, string_agg(int2send(((position - 1) % 4096)::int2), ''::bytea)
       FROM events WHERE position > place * 4096 AND position <= (place + 1) * 4096 AND account <> ''::bytea
+        AND octet_length(account) <= 1024
       GROUP BY account
       UNION ALL SELECT place, ''::bytea, ''::bytea;
     place := place + 1;

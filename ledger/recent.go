@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"encoding/binary"
 
 	"github.com/google/uuid"
 )
@@ -10,15 +11,15 @@ import (
 // than any that is stored, and those that arrive a little out of order.
 type Recent struct {
 	floor      uuid.UUID // stored ids that are in no generation are at most this
-	young, old generation
+	young, old *generation
 }
 
-// generation is some of the newest ids. They are mapped when the first of them
-// comes late: as a rule none does.
+// generation is some of the newest ids, as numbers that may, rarely, stand for
+// others too: then an id that is new is looked up.
 type generation struct {
-	ids    []uuid.UUID
-	mapped map[uuid.UUID]struct{} // ids, but for the newest of them
-	most   uuid.UUID              // the greatest
+	numbers [4 * generationSize]uint64 // at the place that the number itself says, or behind it; 0: none
+	size    int
+	most    uuid.UUID // the greatest
 }
 
 // generationSize bounds a generation.
@@ -26,45 +27,58 @@ const generationSize = 4096
 
 // NewRecent starts with ids of which the greatest is known.
 func NewRecent(greatest uuid.UUID) Recent {
-	return Recent{floor: greatest, young: newGeneration(), old: newGeneration()}
+	return Recent{floor: greatest, young: new(generation), old: new(generation)}
 }
-
-func newGeneration() generation { return generation{mapped: map[uuid.UUID]struct{}{}} }
 
 // May says whether an id may be stored; false is certain.
 func (r *Recent) May(id uuid.UUID) bool {
 	return !after(id, r.floor) || r.young.has(id) || r.old.has(id)
 }
 
+// Add notes an id that is stored now.
+func (r *Recent) Add(id uuid.UUID) {
+	if r.young.size == generationSize {
+		if after(r.old.most, r.floor) {
+			r.floor = r.old.most
+		}
+		*r.old = generation{}
+		r.old, r.young = r.young, r.old
+	}
+	r.young.add(id)
+}
+
 func (g *generation) has(id uuid.UUID) bool {
 	if after(id, g.most) {
 		return false
 	}
-	for _, id := range g.ids[len(g.mapped):] {
-		g.mapped[id] = struct{}{}
-	}
-	_, ok := g.mapped[id]
-	return ok
+	n := number(id)
+	return g.numbers[g.place(n)] == n
 }
 
-// Add notes an id that is stored now.
-func (r *Recent) Add(id uuid.UUID) {
-	if len(r.young.ids) == generationSize {
-		if after(r.old.most, r.floor) {
-			r.floor = r.old.most
+func (g *generation) add(id uuid.UUID) {
+	n := number(id)
+	g.numbers[g.place(n)] = n
+	g.size++
+	if after(id, g.most) {
+		g.most = id
+	}
+}
+
+// place is where a number stands, or would.
+func (g *generation) place(n uint64) uint64 {
+	for at := n % uint64(len(g.numbers)); ; at = (at + 1) % uint64(len(g.numbers)) {
+		if g.numbers[at] == n || g.numbers[at] == 0 {
+			return at
 		}
-		r.old, r.young = r.young, r.old
-		r.young.clear()
-	}
-	r.young.ids = append(r.young.ids, id)
-	if after(id, r.young.most) {
-		r.young.most = id
 	}
 }
 
-func (g *generation) clear() {
-	g.ids, g.most = g.ids[:0], uuid.Nil
-	clear(g.mapped)
+// number is an id's, never 0. Ids of one process differ in their last bits or in
+// their first ones, which are a time.
+func number(id uuid.UUID) uint64 {
+	const odd = 0x9e3779b97f4a7c15
+	n := (binary.BigEndian.Uint64(id[:8])*odd ^ binary.BigEndian.Uint64(id[8:])) * odd
+	return max(n^n>>32, 1)
 }
 
 func after(a, b uuid.UUID) bool { return bytes.Compare(a[:], b[:]) > 0 }

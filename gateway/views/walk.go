@@ -75,7 +75,7 @@ func walk(ctx context.Context, s Scanner, after, upto events.Position, links boo
 		return nil
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	ordered, work := make(chan *batch, batchAhead), make(chan *batch)
+	ordered, work := make(chan *batch, batchAhead), make(chan *batch, batchAhead)
 	free := make(chan *batch, batchAhead+2) // that have been handed over
 	g.Go(func() error {
 		defer close(ordered)

@@ -98,7 +98,7 @@ func (r *Reads) time(query func(*ledger.Row) error) Took {
 		if err := query(pick); err != nil {
 			r.tb.Fatal(err)
 		}
-		took[i] = float64(time.Since(start).Microseconds())
+		took[i] = float64(time.Since(start).Nanoseconds()) / 1000
 	}
 	slices.Sort(took)
 	return Took{took[len(took)/2], took[len(took)*99/100]}

@@ -30,9 +30,9 @@ func TestProveQueries(t *testing.T) {
 		store, fewer := opened(t, open), opened(t, open)
 		r, s := ledgertest.LoadReads(t, store, n), ledgertest.LoadReads(t, fewer, small)
 		q := queried{Prove: "queries", Store: name, Events: n, Small: small, Seed: 1}
-		q.Request, q.OfSmall = inTurns(r.Requests, s.Requests)
-		q.Day, _ = inTurns(func() ledgertest.Took { return r.Days(n / 30) })
-		_, q.DaySame = inTurns(func() ledgertest.Took { return r.Days(small / 30) }, func() ledgertest.Took { return s.Days(small / 30) })
+		q.Request, q.OfSmall = inTurns(4*rounds, r.Requests, s.Requests)
+		q.Day, _ = inTurns(rounds, func() ledgertest.Took { return r.Days(n / 30) })
+		_, q.DaySame = inTurns(rounds, func() ledgertest.Took { return r.Days(small / 30) }, func() ledgertest.Took { return s.Days(small / 30) })
 		print(t, &q)
 		if long && (q.Request > 2000 || q.Day > 20_000) {
 			t.Errorf("%s: p99 %.0f and %.0f us", name, q.Request, q.Day)
@@ -54,7 +54,7 @@ const rounds = 5
 
 // inTurns is the 99th percentile of the first query, and its median over that
 // of the second.
-func inTurns(queries ...func() ledgertest.Took) (p99, ratio float64) {
+func inTurns(rounds int, queries ...func() ledgertest.Took) (p99, ratio float64) {
 	best := make([]ledgertest.Took, len(queries))
 	for i := range best {
 		best[i] = ledgertest.Took{Median: math.Inf(1), P99: math.Inf(1)}

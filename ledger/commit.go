@@ -51,13 +51,13 @@ func (l *Log) tell(b *batch) {
 
 // teller tells of committed batches on a goroutine of its own, one after
 // another. One batch's memory is with it, the other with the committer.
-type teller struct{ todo, told chan *batch }
+type teller struct{ committed, told chan *batch }
 
 func newTeller(tell func(*batch)) teller {
-	t := teller{todo: make(chan *batch, 1), told: make(chan *batch, 1)}
+	t := teller{committed: make(chan *batch, 1), told: make(chan *batch, 1)}
 	t.told <- &batch{}
 	go func() {
-		for b := range t.todo {
+		for b := range t.committed {
 			tell(b)
 			t.told <- b
 		}
@@ -69,7 +69,7 @@ func newTeller(tell func(*batch)) teller {
 // memory for the next one.
 func (t teller) hand(b *batch) *batch {
 	next := <-t.told
-	t.todo <- b
+	t.committed <- b
 	return next
 }
 
@@ -78,7 +78,7 @@ func (t teller) rest() { t.told <- <-t.told }
 
 func (t teller) end() {
 	t.rest()
-	close(t.todo)
+	close(t.committed)
 }
 
 // await blocks until a commit is due; false when the log is closed and empty.
